@@ -1,8 +1,6 @@
-// Command wirelab-nats is a NATS server with JetStream, for wirelab to start and stop.
-// It is a program apart from wirelab so that wirelab, and each of its child processes,
-// stays small: see docs/adr/0032-the-nats-server-is-a-program.md. It knows nothing of
-// what is sent through it, and is no server to keep data in: wirelab says where its
-// data is, and ends it.
+// Command wirelab-nats is a NATS server with JetStream that wirelab starts and stops. It is a separate program so
+// that wirelab and its child processes stay small: see docs/adr/0032-the-nats-server-is-a-program.md. It knows
+// nothing about the messages. It is not a server to keep data in: wirelab chooses its data directory, and ends it.
 package main
 
 import (
@@ -28,7 +26,7 @@ path, or where $` + nats.ProgramVariable + ` says.`
 
 func main() { os.Exit(cli.Main(run)) }
 
-// run is the program: args without its name; the result is the exit code.
+// run is the program. args do not include its name; the result is the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	getenv func(string) string,
 ) int {
@@ -43,7 +41,7 @@ func newCommand(t *cli.Terminal, getenv func(string) string) *cobra.Command {
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if getenv(nats.Environment) == "" {
-			return help(c, args) // a person wants to know what this is
+			return help(c, args) // a user wants to know what this program is
 		}
 		return server.Serve(c.Context(), getenv, t.Stdin, t.Stdout, t.Stderr)
 	}
@@ -65,7 +63,7 @@ func newVersionCommand(t *cli.Terminal, line string) *cobra.Command {
 				Commit   string `json:"commit"`
 				Go       string `json:"go"`
 				Platform string `json:"platform"`
-				NATS     string `json:"nats"` // the version of the server in it
+				NATS     string `json:"nats"` // the version of the embedded server
 			}{b.Version, b.CommitText(), b.Go, b.Platform, server.Version()})
 		}
 		return t.Printf("%s\n", line)

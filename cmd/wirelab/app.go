@@ -4,5 +4,5 @@ import (
 	"wirelab/cmd/internal/desk"
 )
 
-// app is what commands are made with.
+// app has what the constructors of commands need.
 type app struct{ *desk.Desk }

@@ -21,7 +21,7 @@ const auditExample = `  wirelab audit --tool "hey -z 20s -q 20 -c 10 -m POST -T 
   wirelab audit --tool "ghz --insecure --rps 200 -c 10 -n 4000 --call {method} -d {data} {address}"
   wirelab audit --tool "k6 run -e RATE=200 -e DURATION=20s --summary-trend-stats 'avg,max,p(50),p(90),p(95),p(99)' {script}"`
 
-// auditFlags are what is typed.
+// auditFlags are the flags of "audit".
 type auditFlags struct {
 	trial.Trial
 	json, markdown, verbose bool
@@ -29,13 +29,13 @@ type auditFlags struct {
 
 func newAuditCommand(a *app) *cobra.Command { return auditCommand(a, trial.Run) }
 
-// auditRunner runs the tool against a service, and notes what it was run as.
+// auditRunner runs the tool against a service, and records the command line.
 type auditRunner func(
 	ctx context.Context, tell progress.Teller, cell wirelab.Cell, f trial.Trial, truth inject.Truth, tool string,
 	done *trial.Audited,
 ) (audit.Output, error)
 
-// auditCommand is the command with a way to run the tool.
+// auditCommand makes the command. run runs the tool.
 func auditCommand(a *app, run auditRunner) *cobra.Command {
 	var f auditFlags
 	command := &cobra.Command{
@@ -72,7 +72,7 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 	return command
 }
 
-// audit runs the tool against the service and prints what came of it.
+// audit runs the tool against the service and prints the outcome.
 func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	if f.Timeout <= 0 {
 		return cli.Usage("--timeout %v: want more than 0", f.Timeout)
@@ -142,8 +142,8 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	return cli.With(desk.ExitNoWord, nil)
 }
 
-// unjudged is the error of an audit that came to no verdict. What was typed was
-// right by then, but for the name of a tool that is not there.
+// unjudged returns the error of an audit without a verdict. The command line was right by then, except that the tool
+// may not be installed.
 func unjudged(err error) error {
 	if wirelab.CodeOf(err) == wirelab.NotFound {
 		return cli.With(desk.ExitUsage, err)

@@ -4,7 +4,7 @@ import (
 	"wirelab/lab/audit/trial"
 )
 
-// printAudit prints an audit in the form that was asked for.
+// printAudit prints an audit in the requested format.
 func (a *app) printAudit(done trial.Audited, f auditFlags) error {
 	switch {
 	case f.json:

@@ -56,7 +56,7 @@ func newCallCommand(a *app) *cobra.Command {
 	return c
 }
 
-// call makes the call and prints what came of it.
+// call makes the call and prints the outcome.
 func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) error {
 	cell, op, err := call.Find(a.Catalog, what, f.Request)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"wirelab/results/report"
 )
 
-// capacityFlags are what is typed after "wirelab capacity".
+// capacityFlags are the flags of "capacity".
 type capacityFlags struct {
 	ratedFlags
 	slo, certificate string
@@ -35,7 +35,7 @@ type capacityFlags struct {
 	database         databases.Choice
 }
 
-// probeMin is the shortest probe: ten parts of it are what no timer blurs.
+// probeMin is the shortest probe: a probe has ten parts, which must be long compared with the precision of timers.
 const probeMin = 100 * time.Millisecond
 
 func newCapacityCommand(a *app) *cobra.Command {
@@ -79,7 +79,7 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	return f.measure(ctx, a, p, said)
 }
 
-// measure searches for the capacities of a plan without loads. said is which driver was chosen.
+// measure searches for the capacities of a plan without loads. said names the driver if it was chosen automatically.
 func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said string) error {
 	objective, err := capacity.ParseObjective(f.slo)
 	if err != nil {
@@ -116,7 +116,7 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	return a.Incomplete(r, a.concludeCapacity(r, f.json))
 }
 
-// concludeCapacity prints a search that is stored, and says by its error how it ended.
+// concludeCapacity prints a stored search, and returns an error that says how it ended.
 func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	analysis := analyse.Result(r)
 	if err := a.PrintResult(r, &analysis, nil, asJSON); err != nil {

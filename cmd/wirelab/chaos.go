@@ -17,7 +17,7 @@ import (
 	"wirelab/results/outages"
 )
 
-// chaosFlags are what is typed after "wirelab chaos logging".
+// chaosFlags are the flags of "chaos logging".
 type chaosFlags struct {
 	outages.Asked
 	asJSON, quiet bool
@@ -121,7 +121,7 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 	return concludeChaos(ctx, runs, failed)
 }
 
-// sayAbsent says once of each path that cannot be had that it cannot.
+// sayAbsent names each path that is not available, once.
 func (a *app) sayAbsent(runs []outages.Run, quiet bool) {
 	for i, r := range runs {
 		if !quiet && r.Wanting && (i == 0 || runs[i-1].Path != r.Path) {
@@ -130,7 +130,7 @@ func (a *app) sayAbsent(runs []outages.Run, quiet bool) {
 	}
 }
 
-// concludeChaos is the exit code: what is lost is lost, whatever else went wrong.
+// concludeChaos returns the exit code. A lost entry decides it, whatever else went wrong.
 func concludeChaos(ctx context.Context, runs []outages.Run, failed []error) error {
 	for _, r := range runs {
 		if r.Report != nil && r.Report.Broken() > 0 && !r.Report.Interrupted {

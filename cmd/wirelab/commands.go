@@ -45,7 +45,7 @@ func commands() []func(*app) *cobra.Command {
 	}
 }
 
-// withDesk is the constructor of a command that needs no more than all commands share.
+// withDesk returns the constructor of a command that needs only what all commands share.
 func withDesk(build func(*desk.Desk) *cobra.Command) func(*app) *cobra.Command {
 	return func(a *app) *cobra.Command { return build(a.Desk) }
 }

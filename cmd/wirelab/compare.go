@@ -13,9 +13,9 @@ import (
 	"wirelab/lab/services"
 )
 
-// compareFlags are what is typed; parse makes a plan of them.
+// compareFlags are the flags of "compare". parse makes a plan from them.
 type compareFlags struct {
-	plan                  plan.Plan // the fields that flags set as they are
+	plan                  plan.Plan // the fields that flags set directly
 	drivers               []string
 	workload, until, rate string
 	arrivals              loads.Arrivals

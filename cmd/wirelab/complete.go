@@ -25,7 +25,7 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// complete lets a shell offer the words that commands and flags take.
+// complete sets up the words that a shell offers for commands and flags.
 func (a *app) complete(root *cobra.Command) {
 	words := func(all ...string) func() []string { return func() []string { return all } }
 	metrics := func() []string {
@@ -72,7 +72,7 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
-// completeFormats offers the forms that a command writes.
+// completeFormats offers the formats that a command writes.
 func completeFormats(root *cobra.Command) {
 	var exported, reported []string
 	for _, f := range forms.Exports() {
@@ -104,7 +104,7 @@ func networkNames() []string {
 	return names
 }
 
-// completeArms offers the protocols of the workload that is named, else all.
+// completeArms offers the protocols of the workload if it is given, else all.
 func (a *app) completeArms(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names := a.AllProtocols()
 	if f := c.Flags().Lookup("workload"); f != nil {
@@ -130,10 +130,10 @@ func (a *app) completeServed(_ *cobra.Command, args []string, _ string) ([]strin
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePatience is how long a completion waits for a store.
+// completePatience is how long a completion waits for the store.
 const completePatience = 2 * time.Second
 
-// names are those that results have, and presets.
+// names returns the labels of results, and the presets.
 func (a *app) names() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), completePatience)
 	defer cancel()

@@ -18,19 +18,19 @@ import (
 type conductOptions struct {
 	json  bool
 	quiet bool
-	plan  bool // print the plan and do nothing
-	// certificate is what --certificate says; see [app.certificate].
+	plan  bool // print the plan and do nothing else
+	// certificate is the value of --certificate; see [measure.Measurer.Certificate].
 	certificate string
 	name        string // of the result
 	network     desk.NetworkFlag
 	secure      desk.SecureFlags
 	database    databases.Choice
 	gate        desk.Gate
-	// place says of an error of the plan where it is in the plan's file; nil where there is none.
+	// place adds to an error of the plan its place in the plan's file; nil without a file.
 	place func(error) error
 }
 
-// placed is an error of the plan with its place.
+// placed returns an error of the plan with its place.
 func (o *conductOptions) placed(err error) error {
 	if o.place == nil {
 		return err
@@ -52,8 +52,8 @@ func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 	o.gate.Register(flags)
 }
 
-// conduct runs an experiment, stores its result and prints the report. What
-// was measured is stored before anything is printed, also after Ctrl-C.
+// conduct runs an experiment, stores its result and prints the report. The result is stored before anything is
+// printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
 	o.database.Dry = o.plan
 	p, err := a.Services.MakePlan(ctx, p)
@@ -91,7 +91,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	return a.Incomplete(r, a.conclude(r, o))
 }
 
-// conclude prints a result that is stored, and says by its error how it ended.
+// conclude prints a stored result, and returns an error that says how it ended.
 func (a *app) conclude(r *result.Result, o conductOptions) error {
 	analysis := analyse.Result(r)
 	judged := o.gate.Judge(r, &analysis)

@@ -18,7 +18,7 @@ import (
 	"wirelab/results/report"
 )
 
-// curveFlags are what is typed after "wirelab curve".
+// curveFlags are the flags of "curve".
 type curveFlags struct {
 	ratedFlags
 	rates, to, arrivals string
@@ -71,7 +71,7 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 	return f.measure(ctx, a, p, said)
 }
 
-// measure measures the curve of a plan without loads. said is which driver was chosen.
+// measure measures the curve of a plan without loads. said names the driver if it was chosen automatically.
 func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said string) error {
 	if f.steps < 3 || f.steps > plan.LevelsMax {
 		return cli.Usage("--steps %d: want 3 to %d", f.steps, plan.LevelsMax)
@@ -105,7 +105,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 		return cli.Usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: " +
 			"give them")
 	}
-	// What cannot be is said before anything is run, on a rate that stands for those to come.
+	// Mistakes in the plan are reported before anything runs, with one rate in place of those to be found.
 	if _, err := a.Checked(ctx, prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1})); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 		prepare.AtRates(p, f.arrivals, f.inFlight, plan.Levels(prepare.MostOf(p, calibrated), f.steps)), calibrated, "")
 }
 
-// conducted runs the curve's plan and prints what came of it.
+// conducted runs the curve's plan and prints the outcome.
 func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibrated []result.Calibrated,
 	said string,
 ) error {
@@ -159,9 +159,8 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	return a.Incomplete(r, a.concludeCurve(r, o))
 }
 
-// concludeCurve prints a curve that is stored, and says by its error how it
-// ended. Overload is no failure: only where an arm has no figure at all, since
-// the generator or the machine spoiled each, there is no answer.
+// concludeCurve prints a stored curve, and returns an error that says how it ended. Overload is no failure. There is
+// no answer only if an arm has no figure at all, because the generator or the machine spoiled every one.
 func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 	analysis := analyse.Result(r)
 	judged := o.gate.Judge(r, &analysis)

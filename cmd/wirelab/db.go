@@ -196,7 +196,7 @@ schema; nothing else in the database is touched.`,
 	return c
 }
 
-// dbSeeded is what "db seed" tells.
+// dbSeeded is the output of "db seed".
 type dbSeeded struct {
 	Set string `json:"set"`
 	kept.Seeded

@@ -12,8 +12,8 @@ import (
 	"wirelab/workload/external"
 )
 
-// newDriveCommand is the driver that an experiment starts as a child. It is
-// hidden because it speaks room control's lines and not a person's words.
+// newDriveCommand makes the driver that an experiment starts as a child. It is hidden, because it speaks the lines of
+// package control and not a user's language.
 func newDriveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "drive",
@@ -26,7 +26,7 @@ func newDriveCommand(a *app) *cobra.Command {
 	}
 }
 
-// driven is the cell that a conductor's order names.
+// driven returns the cell that the parent's order names.
 func (a *app) driven(order control.Dial) (wirelab.Cell, error) {
 	if len(order.Seen) > 0 {
 		return observed(order)
@@ -49,7 +49,7 @@ func (a *app) driven(order control.Dial) (wirelab.Cell, error) {
 	return service.Cell(order.Protocol)
 }
 
-// observed is the cell of a service that is described by what its client was seen to send.
+// observed returns the cell of a service that is described by the recorded bytes of its client.
 func observed(order control.Dial) (wirelab.Cell, error) {
 	seen := map[string][]external.Observed{}
 	for operation, all := range order.Seen {

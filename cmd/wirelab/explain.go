@@ -25,7 +25,7 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// explainFlags are what is typed.
+// explainFlags are the flags of "explain".
 type explainFlags struct {
 	compareFlags
 	factors factorial.Factors
@@ -60,7 +60,7 @@ func newExplainCommand(a *app) *cobra.Command {
 		if !slices.Contains(forms.ExplainFormats(), f.format) {
 			return wirelab.UnknownName("format", f.format, forms.ExplainFormats())
 		}
-		if f.format == forms.CSV { // its rows are effects, of which a refused value has none
+		if f.format == forms.CSV { // its rows are effects, which have no refused values
 			if err := a.CannotMark("the csv of explain",
 				"text, markdown and json have one, and wirelab report --format csv"); err != nil {
 				return err
@@ -86,7 +86,7 @@ func newExplainCommand(a *app) *cobra.Command {
 	return command
 }
 
-// changed returns the first flag that was given beside those that are allowed.
+// changed returns the first flag that was given and is not allowed.
 func changed(flags *pflag.FlagSet, allowed ...string) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if name == "" && !slices.Contains(allowed, f.Name) {
@@ -146,11 +146,11 @@ func (f *explainFlags) register(a *app, command *cobra.Command) {
 	desk.RegisterDatabase(&f.conduct.database, flags)
 }
 
-// The slices of a round are fewer than a comparison's: with so many arms there
-// is a mean over arms in every effect, and rounds are what makes intervals.
+// A round has fewer slices than a comparison's. With so many arms every effect is already a mean over arms, and
+// intervals depend on the number of rounds.
 const explainSlices = 5
 
-// parse makes the plan; left names the combinations that it has not.
+// parse makes the plan. left names the combinations that no protocol has.
 func (f *explainFlags) parse(a *app, work wirelab.Work, operation string) (p plan.Plan, left []string, err error) {
 	p = f.plan
 	p.Workload, p.Operation, p.Explain = work.Name, operation, f.corners
@@ -190,7 +190,7 @@ func (f *explainFlags) parse(a *app, work wirelab.Work, operation string) (p pla
 	return f.factors.Plan(p, work)
 }
 
-// runExplain runs a factorial and prints what it tells.
+// runExplain runs a factorial experiment and prints its explanation.
 func (a *app) runExplain(ctx context.Context, workload, name string, f *explainFlags) error {
 	work, err := a.Work(workload)
 	if err != nil {
@@ -246,8 +246,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	return a.concludeExplained(r, f.format)
 }
 
-// concludeExplained prints why a result's arms differ, which is stored, and
-// says by its error how it ended.
+// concludeExplained prints the explanation of a stored result, and returns an error that says how it ended.
 func (a *app) concludeExplained(r *result.Result, format string) error {
 	analysis := analyse.Result(r)
 	e, err := explain.Between(r, &analysis, "", "")
@@ -264,8 +263,7 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 		return cli.With(desk.ExitFailed, a.FewArms(r))
 	}
 	for _, l := range e.Loads {
-		// Arms that a check refuses are left out, and said to be; without any
-		// there is no answer.
+		// Arms that a check refuses are left out and named. Without any arm there is no answer.
 		if why := l.Metrics[0].Why; why != "" {
 			return cli.With(desk.ExitNoWord,
 				fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.Stored("the result is ", r.ID)))

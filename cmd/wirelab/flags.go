@@ -4,7 +4,7 @@ import (
 	"wirelab/cmd/internal/cli"
 )
 
-// flagGroups say under which heading a flag stands that few people need. What is in none is common.
+// flagGroups are the headings for flags that few users need. A flag without a group is common.
 var flagGroups = []cli.FlagGroup{
 	{Heading: "How calls are made", Names: []string{
 		"arrivals", "speed-up", "replay", "spread", "driver", "requests", "data", "deadline", "connections", "tls",

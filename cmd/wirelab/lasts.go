@@ -1,7 +1,7 @@
 package main
 
-// lasts is what commands do while one waits for them; see [cli.Lasts]. A command that is not here must end
-// within two seconds: the test of this list has the reason of each.
+// lasts says what commands do while the user waits for them; see [cli.Lasts]. A command that is not in it must end
+// within two seconds. The test of this list has the reason for each.
 func lasts() map[string]string {
 	return map[string]string{
 		"arrivals make":  "drawing the arrivals",

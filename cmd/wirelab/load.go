@@ -19,7 +19,7 @@ import (
 	"wirelab/workload/external"
 )
 
-// loadFlags are what is typed after "wirelab load".
+// loadFlags are the flags of "load".
 type loadFlags struct {
 	compareFlags
 	typed                  services.Typed
@@ -29,10 +29,10 @@ type loadFlags struct {
 }
 
 const (
-	// mayLoadRate is how many calls per second a host that is not this machine gets unless more are asked for.
+	// mayLoadRate is the default rate, in calls per second, for a host that is another machine.
 	mayLoadRate = 100
 	mayLoadText = "100 calls per second"
-	// loadInFlight is how many calls are in flight unless something else is said.
+	// loadInFlight is the default number of calls in flight.
 	loadInFlight = 10
 )
 
@@ -136,7 +136,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	f.conduct.secure = desk.SecureFlags{} // they are the description's now
+	f.conduct.secure = desk.SecureFlags{} // the description has them now
 	text, err := yaml.Marshal(d)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	return f.measure(ctx, a, p)
 }
 
-// readable refuses what cannot be read of the flags, before any call is made.
+// readable checks that the flags can be read, before any call is made.
 func (f *loadFlags) readable() error {
 	if _, err := loads.Thresholds(f.slo); err != nil {
 		return err
@@ -207,17 +207,17 @@ func (f *loadFlags) readable() error {
 	return f.parseLoads(&p)
 }
 
-// asked refuses a host that may not be loaded before it is asked anything: reflection is a call too.
+// asked refuses a host that may not be loaded before anything is sent to it: reflection is a call too.
 func (f *loadFlags) asked(d external.Description) error {
 	at, err := url.Parse(d.Wires[services.TargetWire].Target)
 	if err != nil || f.dry || f.typed.Unix != "" || services.Loopback(net.JoinHostPort(at.Hostname(), "1")) ||
 		f.mayLoad == at.Hostname() {
-		return nil //nolint:nilerr // what is no URL is told by the description
+		return nil //nolint:nilerr // the description reports a bad URL
 	}
 	return services.NotHere(at.Hostname())
 }
 
-// rated is what the commands that try rates take of the flags.
+// rated returns the flags for the commands that try rates.
 func (f *loadFlags) rated(p plan.Plan) ratedFlags {
 	p.Loads = nil
 	r := ratedFlags{plan: p, inFlight: inFlightUsual}
@@ -249,7 +249,7 @@ func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
 	return a.conduct(ctx, p, f.conduct)
 }
 
-// capped gives a host that is not this machine a low rate, unless the flags say how much it is to get.
+// capped gives a host that is another machine a low rate, unless the flags set the load.
 func (f *loadFlags) capped(a *app, p *plan.Plan) {
 	for _, w := range a.Services.Made.Service.Wires {
 		if !services.Loopback(w.Address) && f.rate == "" && len(f.inFlight) == 0 && !f.curve && !f.capacity {
@@ -260,7 +260,7 @@ func (f *loadFlags) capped(a *app, p *plan.Plan) {
 	}
 }
 
-// printRequests prints what would be sent, with secrets hidden.
+// printRequests prints the requests that would be sent, with secrets hidden.
 func (a *app) printRequests(p plan.Plan) error {
 	texts, notes := services.RequestTexts(&a.Services, p)
 	err := a.Printf("%s", strings.Join(texts, ""))

@@ -1,6 +1,5 @@
-// Command wirelab compares ways for services to talk. This package knows
-// flags and files, and joins the rooms; what is measured, stored
-// and claimed it leaves to them.
+// Command wirelab compares ways for services to talk. This package knows flags and files, and connects the packages.
+// It must not know how anything is measured, stored or claimed.
 package main
 
 import (
@@ -14,15 +13,15 @@ import (
 
 func main() { os.Exit(cli.Main(run)) }
 
-// run is the program: args without its name; the result is the exit code. It
-// may be called many times in one process, as tests do.
+// run is the program. args do not include its name; the result is the exit code. Tests call it many times in one
+// process.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	getenv func(string) string,
 ) int {
 	return runBy(ctx, nil, args, stdin, stdout, stderr, getenv)
 }
 
-// runBy is run with another clock for what is said while one waits.
+// runBy is run with another clock for the messages about waiting.
 func runBy(
 	ctx context.Context, clock cli.Clock, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	getenv func(string) string,
@@ -32,7 +31,7 @@ func runBy(
 		cli.Ending{Code: a.ExitCode, Describe: a.DescribeError, Last: a.Last})
 }
 
-// newApp is what commands are made with, over all works.
+// newApp returns what the constructors of commands need, with all workloads.
 func newApp(terminal cli.Terminal, args []string, getenv func(string) string) *app {
 	return &app{desk.New(terminal, args, getenv)}
 }

@@ -22,12 +22,12 @@ import (
 	"wirelab/lab/prepare"
 )
 
-// driverGC lets the driver's memory grow to five times what it needs between
-// collections: each message is memory of its own, and what stops the driver is taken
-// for the broker's time. The account of what was sent is small beside it.
+// driverGC lets the driver's heap grow to five times its live size between collections. Each message is a separate
+// allocation, and a pause of the driver would count as the broker's time. The account of sent messages is small by
+// comparison.
 const driverGC = 400
 
-// newDriveMessagesCommand is the driver of messages that an experiment starts as a child.
+// newDriveMessagesCommand makes the driver of messages that an experiment starts as a child.
 func newDriveMessagesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    prepare.DriveMessages,
@@ -44,7 +44,7 @@ func newDriveMessagesCommand(a *app) *cobra.Command {
 	}
 }
 
-// newReadMessagesCommand is a reader that a driver starts, to kill it.
+// newReadMessagesCommand makes a reader that a driver starts in order to kill it.
 func newReadMessagesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    prepare.ReadMessages,
@@ -57,8 +57,7 @@ func newReadMessagesCommand(a *app) *cobra.Command {
 	}
 }
 
-// newNullBrokerCommand is what drivers of messages are put before to see what they do
-// by themselves.
+// newNullBrokerCommand makes the broker that does nothing, with which drivers of messages are measured alone.
 func newNullBrokerCommand(a *app) *cobra.Command {
 	var o null.Options
 	nulls := prepare.Nulls(&o)

@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/result/threshold"
 )
 
-// metricsText is "wirelab help metrics".
+// metricsText is the text of "wirelab help metrics".
 func metricsText() string {
 	var b strings.Builder
 	b.WriteString("Names of metrics, for --fail-if and --primary. A percentile may be any: p95, p12.5,\n" +
@@ -28,8 +28,8 @@ func metricsText() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// metricID is the id of a metric that somebody named, shortly perhaps: "p95" is response-p95. What
-// is none stays, for the check of the plan to say so.
+// metricID returns the id of a metric that the user named, perhaps by its short name: "p95" is response-p95. It
+// returns an unknown name unchanged, and the check of the plan reports it.
 func metricID(word string) string {
 	if m, err := kinds.MetricNamed(word); err == nil {
 		return m.ID

@@ -13,8 +13,8 @@ import (
 	"wirelab/pipeline/stack"
 )
 
-// newPartCommand makes the hidden command that room stack starts the parts of a
-// pipeline with: which one to be is in the environment, beside passwords.
+// newPartCommand makes the hidden command with which package stack starts the parts of a pipeline. The environment
+// names the part, and has the passwords.
 func newPartCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "part NAME",
@@ -31,7 +31,7 @@ func newPartCommand(a *app) *cobra.Command {
 	}
 }
 
-// asChild does a part's work under the orders of who started this process.
+// asChild runs a part under the orders of the parent process.
 func (a *app) asChild(ctx context.Context, name string, work func(context.Context) error, ready part.Ready) error {
 	return agent.Part(ctx, name, work, control.Ready{Endpoints: ready.Endpoints, Database: ready.About}, a.Stdin, a.Stdout)
 }

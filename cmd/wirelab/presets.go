@@ -31,7 +31,7 @@ func newPresetsCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			done.Seed = p.Seed // a drawn one would make every run of the file the same
+			done.Seed = p.Seed // with a random seed, every run of the file would be the same
 			return a.PrintJSON(done)
 		}
 		if *asJSON {

@@ -12,17 +12,16 @@ import (
 	"wirelab/lab/services"
 )
 
-// ratedFlags are what the commands that try rates have in common.
+// ratedFlags are the flags that the commands which try rates share.
 type ratedFlags struct {
-	plan             plan.Plan // the fields that flags set as they are
+	plan             plan.Plan // the fields that flags set directly
 	workload, driver string
 	inFlight         int
 	external         services.Choice
 }
 
-// inFlightUsual is how many calls may be under way in an open loop: so many
-// that a service which keeps up never meets the bound, and one that does not is
-// not buried under what it has not answered.
+// inFlightUsual limits the calls in flight in an open loop. A service that keeps up never reaches the limit, and one
+// that does not is not buried under unanswered calls.
 const inFlightUsual = 256
 
 func (f *ratedFlags) register(command *cobra.Command) {
@@ -43,9 +42,8 @@ func (f *ratedFlags) register(command *cobra.Command) {
 	registerExternal(&f.external, flags)
 }
 
-// parse returns the plan that the flags and the arms ask for, without loads.
-// Arms that name no driver get the one asked for, else raw where there is one;
-// said tells which, where that was chosen.
+// parse returns the plan that the flags and the arms ask for, without loads. Arms that name no driver get the driver
+// of --driver, or else the raw one if their protocol has it. said names the driver if it was chosen automatically.
 func (f *ratedFlags) parse(ctx context.Context, a *app, name string,
 	arms []string,
 ) (p plan.Plan, said string, err error) {
@@ -64,7 +62,7 @@ func (f *ratedFlags) parse(ctx context.Context, a *app, name string,
 	return p, said, err
 }
 
-// sayDriver tells which driver was chosen.
+// sayDriver says which driver was chosen.
 func (a *app) sayDriver(said string, quiet bool) {
 	if said != "" && !quiet {
 		a.Note("driver: %s", said)

@@ -62,7 +62,7 @@ func newRelayCommand(a *app) *cobra.Command {
 	return c
 }
 
-// relay relays until ctx ends or, for an experiment, input does.
+// relay relays until ctx ends or, in an experiment, until its input ends.
 func (a *app) relay(ctx context.Context, f relayFlags) error {
 	spec, err := network.Parse(f.network)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"wirelab/results/report/terminal"
 )
 
-// replayed is what replay prints as JSON.
+// replayed is the output of replay as JSON.
 type replayed struct {
 	Original  string            `json:"original"` // id
 	Here      string            `json:"here"`     // id
@@ -82,7 +82,7 @@ func newReplayCommand(a *app) *cobra.Command {
 	return c
 }
 
-// again is the plan of a replay: the same, or as much shorter as is asked for.
+// again returns the plan of a replay: the same plan, or a shorter one if the flags say so.
 func again(p plan.Plan, rounds int, limit time.Duration) plan.Plan {
 	if rounds > 0 {
 		p.Rounds, p.Until, p.For = plan.Rounds{Min: rounds, Max: rounds}, 0, 0
@@ -93,8 +93,8 @@ func again(p plan.Plan, rounds int, limit time.Duration) plan.Plan {
 	return p
 }
 
-// replayed is the plan of a replay, complete, with all of its arms: conclusions
-// are held against each other by their places.
+// replayed returns the complete plan of a replay with all of its arms: conclusions are compared by the positions of
+// arms.
 func (a *app) replayed(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	p, err := a.Whole(ctx, p)
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *app) replayed(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	return p, a.Wholly(ctx, p)
 }
 
-// checkReplay refuses flags that cannot be.
+// checkReplay refuses impossible flags.
 func (a *app) checkReplay(rounds int, limit time.Duration, asJSON bool) error {
 	switch {
 	case rounds < 0 || limit < 0:
@@ -114,8 +114,7 @@ func (a *app) checkReplay(rounds int, limit time.Duration, asJSON bool) error {
 	return nil
 }
 
-// tellAgreement prints which conclusions hold, and says by its error whether
-// they do.
+// tellAgreement prints which conclusions hold, and returns an error if they do not.
 func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
 	original, now := analyse.Result(was), analyse.Result(here)
 	agreement := history.Agree(&original, &now, was.Environment, here.Environment)
@@ -137,7 +136,7 @@ func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
 	return agreementError(&agreement)
 }
 
-// agreementError is the exit code of a replay; what it means is printed.
+// agreementError returns the exit code of a replay. The reason is printed already.
 func agreementError(a *history.Agreement) error {
 	primary := a.Count(true, history.Holds) + a.Count(true, history.NotDecided)
 	switch {

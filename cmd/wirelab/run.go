@@ -67,7 +67,7 @@ func newRunCommand(a *app) *cobra.Command {
 	return command
 }
 
-// loadPlan returns the preset or the file of that name, and the file's text.
+// loadPlan returns the preset or the plan file of that name, and the file's text.
 func (a *app) loadPlan(ctx context.Context, name string) (p plan.Plan, text []byte, err error) {
 	if !strings.ContainsAny(name, "/.") {
 		p, err = plan.Preset(name)

@@ -77,7 +77,7 @@ func newSelfTestCommand(a *app) *cobra.Command {
 	return c
 }
 
-// listTests prints what tests there are.
+// listTests lists the tests.
 func (a *app) listTests(tests []selftest.Test, asJSON bool) error {
 	if asJSON {
 		type listed struct{ Name, Shows, Required string }
@@ -96,7 +96,7 @@ func (a *app) listTests(tests []selftest.Test, asJSON bool) error {
 
 // selfTest runs tests one after the other, stores the report and prints it.
 func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOptions) (err error) {
-	// The store is opened first: better no test than one with nowhere to go.
+	// Open the store first: without it the report would be lost.
 	results, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if err != nil {
 		return err
 	}
-	var saying sync.Mutex // tests say what they do from several goroutines
+	var saying sync.Mutex // several goroutines report what tests do
 	e.Keep = func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) }
 	e.Say = func(line string) {
 		saying.Lock()
@@ -141,7 +141,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	}
 	news.Stop()
 	report.Ended = time.Now()
-	// After Ctrl-C ctx is over, and storing what was found must not be.
+	// After Ctrl-C ctx is done, but what was found must still be stored.
 	a.Unkept = a.Keep(context.WithoutCancel(ctx), results, report)
 	if o.json {
 		err = reportjson.Write(a.Stdout, report)

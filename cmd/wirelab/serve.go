@@ -20,7 +20,7 @@ import (
 type serveFlags struct {
 	addr, server, ca, inject, data string
 
-	onward                      string // address of a server that each call is passed on to
+	onward                      string // address of a server to which each call is forwarded
 	published, null, controlled bool
 	database                    databases.Choice
 }
@@ -75,7 +75,7 @@ func newServeCommand(a *app) *cobra.Command {
 	return command
 }
 
-// serve serves a cell until ctx ends or, for an experiment, input does.
+// serve serves a cell until ctx ends or, in an experiment, until its input ends.
 func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err error) {
 	var database wirelab.OpenDatabase
 	if !f.null {
@@ -87,12 +87,12 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 		}
 	}
 	if f.onward != "" {
-		// As many connections as a wire may need that has one for each call.
+		// As many connections as a protocol needs that uses one for each call in flight.
 		next, calls, err := cell.Onward(ctx, wirelab.Dialing{Address: f.onward, Connections: 256})
 		if err != nil {
 			return err
 		}
-		defer func() { _ = calls.Close() }() // what it called was answered
+		defer func() { _ = calls.Close() }() // its calls have been answered
 		cell = next
 	}
 	if f.null {
@@ -133,7 +133,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 	return cell.Serve(ctx, at)
 }
 
-// sayServing tells a person what is served and how to call it.
+// sayServing says what is served and how to call it.
 func (a *app) sayServing(cell wirelab.Cell, address, caFile string) {
 	ca := ""
 	if cell.Protocol.Secure {

@@ -8,9 +8,9 @@ import (
 	"wirelab/lab/inject"
 )
 
-// newSpinCommand makes the hidden command that the self-test disturbs
-// experiments with: it uses a processor, and does nothing, until its input ends. With
-// --idle it lets everybody else go first, and only keeps the processor from idling.
+// newSpinCommand makes the hidden command with which the self-test disturbs experiments. It uses a processor and does
+// nothing until its input ends. With --idle it runs only when no other process wants the processor, and so keeps the
+// processor from idling.
 func newSpinCommand(a *app) *cobra.Command {
 	idle := false
 	c := &cobra.Command{

@@ -83,7 +83,7 @@ $` + kinds.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	return c
 }
 
-// upLogging runs the pipeline until ctx ends, which is no error, or a part dies.
+// upLogging runs the pipeline until ctx ends, which is no error, or until a part dies.
 func (a *app) upLogging(ctx context.Context, f upFlags) error {
 	o, err := f.Options(ctx, &a.Lab, a.Stderr)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 	}
 	s, err := stack.Start(ctx, o)
 	if err != nil {
-		if ctx.Err() != nil { // err tells of a part that did not come up
+		if ctx.Err() != nil { // err reports a part that did not start
 			return ctx.Err()
 		}
 		return err
@@ -109,19 +109,19 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 	}
 	stopped := s.Stop(context.WithoutCancel(ctx))
 	if died != nil {
-		return died // how the others took it is of no more interest
+		return died // how the others ended does not matter
 	}
 	return stopped
 }
 
-// upStatus is what runs, as --json prints it.
+// upStatus describes the running pipeline, as --json prints it.
 type upStatus struct {
 	Gateway string       `json:"gateway"` // URL
 	Paths   []string     `json:"paths"`   // URLs of POST
 	Parts   []stack.Part `json:"parts"`
 }
 
-// sayUp prints what runs and where.
+// sayUp prints the parts and their addresses.
 func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	parts := s.Parts()
 	status := upStatus{Gateway: "http://" + cli.Reachable(parts[len(parts)-1].Endpoints[stack.EndpointHTTP]), Parts: parts}
@@ -155,7 +155,7 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	return nil
 }
 
-// partRows is a table of parts, with their addresses.
+// partRows returns a table of parts, with their addresses.
 func partRows(parts []stack.Part) [][]string {
 	rows := [][]string{{"part", "process", "API", "address"}}
 	for _, p := range parts {

@@ -68,7 +68,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 		Kind: f.broker, Nodes: f.nodes, Durability: broker.Durability(f.durability), Programs: programs,
 	})
 	if err != nil {
-		if ctx.Err() != nil { // err tells of every node that it did not come up
+		if ctx.Err() != nil { // err reports for every node that it did not start
 			return ctx.Err()
 		}
 		return err
@@ -83,7 +83,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	return fault.Both(err, s.Stop(context.WithoutCancel(ctx)))
 }
 
-// sayMessaging tells how the cluster is reached.
+// sayMessaging says how to reach the cluster.
 func (a *app) sayMessaging(s *cluster.Cluster, f upMessagingFlags) error {
 	var protocols []string
 	for _, w := range drivers.All() {

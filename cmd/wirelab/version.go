@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// versionInfo is what "version --json" shows.
+// versionInfo is the output of "version --json".
 type versionInfo struct {
 	cli.Build
 	ResultSchema int               `json:"result_schema"`

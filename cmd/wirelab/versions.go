@@ -15,7 +15,7 @@ func registerExternal(f *services.Choice, flags *pflag.FlagSet) {
 		"of an external service: its `host`, if it is another machine and you may load it")
 }
 
-// registerVersions registers what compares versions of one service.
+// registerVersions registers the flags that compare versions of one service.
 func registerVersions(f *services.Choice, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Base, "base", "", "of an external service: the `version` to compare with: git:REF, or a folder")
 	flags.StringVar(&f.Head, "head", "",

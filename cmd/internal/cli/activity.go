@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// silence is how long a program may print nothing before it says what it does.
+	// silence is how long a program may print nothing before it says what it is doing.
 	silence = 2 * time.Second
-	// redraw is how often the line on a terminal shows that time passes. Seldom enough to cost nothing to a
-	// machine that is measured.
+	// redraw is how often the line on a terminal is redrawn to show that time passes. It is rare enough not to
+	// disturb a measurement.
 	redraw = time.Second
-	// often is the least time between two drawings: an experiment's steps are as short as 30 ms.
+	// often is the least time between two redraws: an experiment's steps may take only 30 ms.
 	often = 200 * time.Millisecond
-	// rarest is the longest pause between two lines where there is no terminal: they end up in logs.
+	// rarest is the longest pause between two lines without a terminal, since the lines end up in logs.
 	rarest = time.Minute
 )
 
-// Clock is the time by which a program says how long it waits. Tests have one that they move.
+// Clock is the time with which a program measures how long it waits. Tests set it.
 type Clock interface {
 	Now() time.Time
-	// After tells when so much time has passed, unless it is stopped before.
+	// After returns a channel that receives after the given time, unless stop was called before.
 	After(d time.Duration) (due <-chan time.Time, stop func() bool)
 }
 
@@ -39,19 +39,19 @@ func (systemClock) After(d time.Duration) (due <-chan time.Time, stop func() boo
 	return timer.C, timer.Stop
 }
 
-// Activity is something that takes time, and that standard error tells of: on a terminal in one line that
-// changes and is wiped at the end, elsewhere in a line now and then. What ends within two seconds is not
-// mentioned. Of activities within each other the innermost is shown. All methods may be called on nil, which
-// shows nothing, and from several goroutines.
+// Activity is work that takes time, about which the user is informed on standard error. On a terminal it is one line
+// that changes and is wiped at the end; elsewhere it is a line from time to time. Work that ends within two seconds
+// is not mentioned. Of nested activities the innermost is shown. All methods may be called on nil, which shows
+// nothing, and from several goroutines.
 type Activity struct {
 	b     *busy
 	what  string
-	how   string        // how far it is; may be empty
-	most  time.Duration // it is given up then; 0: never
-	began time.Time     // or when its last step began
+	how   string        // progress; may be empty
+	most  time.Duration // the time limit; 0: none
+	began time.Time     // when it or its last step began
 }
 
-// busy is what a program does now. There is one for a command that runs.
+// busy has the current activities of a running command. Each running command has one.
 type busy struct {
 	out      io.Writer
 	terminal bool
@@ -60,19 +60,19 @@ type busy struct {
 
 	mu      sync.Mutex
 	stack   []*Activity
-	said    time.Time     // when anything was printed last
-	pause   time.Duration // without a terminal: how long until the next line
-	drawn   bool          // something stands on the current line of the terminal
+	said    time.Time     // when something was last printed
+	pause   time.Duration // without a terminal: the pause before the next line
+	drawn   bool          // the current line of the terminal is not empty
 	drawnAt time.Time
-	writing int // writes to standard output that have not returned: a pager may hold them
-	// interrupted is what stands before an activity that is to end and has not; "" before that.
+	writing int // writes to standard output that have not returned; a pager may block them
+	// interrupted is the text before an activity that has not ended after an interruption; "" before that.
 	interrupted string
-	wake        chan struct{} // holds one once there is an activity again
+	wake        chan struct{} // has a value once there is an activity again
 	ended       chan struct{}
 	ticks       sync.WaitGroup
 }
 
-// newBusy starts the telling for a command.
+// newBusy starts the messages for a command.
 func (t *Terminal) newBusy() *busy {
 	b := &busy{
 		out: t.Stderr, clock: t.Clock, columns: Columns, pause: silence,
@@ -94,7 +94,7 @@ func (t *Terminal) newBusy() *busy {
 	return b
 }
 
-// end ends the telling; nothing of it comes afterwards.
+// end ends the messages. None is written afterwards.
 func (b *busy) end() {
 	b.mu.Lock()
 	b.stack = nil
@@ -104,7 +104,7 @@ func (b *busy) end() {
 	b.ticks.Wait()
 }
 
-// tick looks again and again whether there is something to say.
+// tick checks repeatedly whether there is something to say.
 func (b *busy) tick() {
 	for {
 		var due <-chan time.Time
@@ -112,15 +112,15 @@ func (b *busy) tick() {
 		b.mu.Lock()
 		if len(b.stack) > 0 {
 			select {
-			case <-b.wake: // it tells of what is seen here: else the wait below would end at once and begin anew
+			case <-b.wake: // clear it, since the stack is read below; otherwise the wait would end at once
 			default:
 			}
 		}
 		switch {
-		case len(b.stack) == 0: // until there is one: what only serves is not to be woken each second
+		case len(b.stack) == 0: // wait for an activity: an idle server must not be woken each second
 		case b.terminal:
 			due, stop = b.clock.After(redraw)
-		default: // something may be printed until then, and it is too early
+		default: // something may be printed until then, which makes it too early
 			due, stop = b.clock.After(max(b.pause-b.clock.Now().Sub(b.said), time.Millisecond))
 		}
 		b.mu.Unlock()
@@ -143,14 +143,14 @@ func (b *busy) tick() {
 	}
 }
 
-// interrupt says before what is still done that it is to end.
+// interrupt sets the text that precedes what is still being done.
 func (b *busy) interrupt(words string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.interrupted = words
 }
 
-// look says what is done, if nothing was printed for long enough.
+// look prints the current activity if nothing was printed for long enough.
 func (b *busy) look() {
 	now := b.clock.Now()
 	if b.writing > 0 {
@@ -172,7 +172,7 @@ func (b *busy) look() {
 	}
 }
 
-// draw writes over the line on the terminal.
+// draw overwrites the line on the terminal.
 func (b *busy) draw(a *Activity, now time.Time) {
 	text, since := a.text(), a.since(now)
 	most := max(b.columns-1-width(since), 0) // some terminals wrap when the last column is filled
@@ -180,7 +180,7 @@ func (b *busy) draw(a *Activity, now time.Time) {
 	_, _ = io.WriteString(b.out, "\r"+cut(text, most)+since+"\x1b[K")
 }
 
-// wipe takes the line away, so that something else can be printed.
+// wipe removes the line, so that something else can be printed.
 func (b *busy) wipe() {
 	if b.drawn {
 		b.drawn = false
@@ -188,7 +188,7 @@ func (b *busy) wipe() {
 	}
 }
 
-// text is what is done and how far it is.
+// text returns the activity and its progress.
 func (a *Activity) text() string {
 	text := a.b.interrupted + a.what
 	if a.how != "" {
@@ -197,7 +197,7 @@ func (a *Activity) text() string {
 	return text
 }
 
-// since is " (7s so far, at most 30s)"; nothing in the first second.
+// since returns " (7s so far, at most 30s)"; "" in the first second.
 func (a *Activity) since(now time.Time) string {
 	so := now.Sub(a.began).Round(time.Second)
 	switch {
@@ -236,12 +236,12 @@ func (b *busy) begin(what string, most time.Duration) *Activity {
 	return a
 }
 
-// Waiting is Doing for what others do: "waiting for" it. most is when it is given up; 0: never.
+// Waiting is Doing for waiting on something else. most is the time limit; 0: none.
 func (t *Terminal) Waiting(what string, most time.Duration) (done func()) {
 	return t.doing("waiting for "+what, most).Done
 }
 
-// Reading says that standard input is read. Somebody who types is told so once, and nothing is drawn into the text.
+// Reading says that standard input is being read. A user who types sees it once, and nothing is drawn into the text.
 func (t *Terminal) Reading() (done func()) {
 	f, ok := t.Stdin.(*os.File)
 	if ok {
@@ -255,8 +255,8 @@ func (t *Terminal) Reading() (done func()) {
 	return t.Doing("").Done
 }
 
-// Idle ends what a command does while one waits for it: from now on it runs until ctx ends, and that it says
-// nothing is no sign of trouble. Afterwards it does what stopping says, such as "stopping the node".
+// Idle ends the activity that the user waits for: from now on the command runs until ctx ends, and its silence is
+// normal. Afterwards it does what stopping says, such as "stopping the node".
 func (t *Terminal) Idle(ctx context.Context, stopping string) {
 	b := t.busy
 	if b == nil {
@@ -276,10 +276,10 @@ func (t *Terminal) Idle(ctx context.Context, stopping string) {
 	})
 }
 
-// Step says what is done now, whose time begins now. A terminal shows it at once.
+// Step sets the current step, whose time starts now. A terminal shows it at once.
 func (a *Activity) Step(what string) { a.step(what, false) }
 
-// Stage is Step for one that is worth a line of its own where there is no terminal, such as a round that is over.
+// Stage is Step for a step that gets a separate line without a terminal, such as a complete round.
 func (a *Activity) Stage(what string) { a.step(what, true) }
 
 func (a *Activity) step(what string, kept bool) {
@@ -303,7 +303,7 @@ func (a *Activity) step(what string, kept bool) {
 	}
 }
 
-// Far says how far the activity is, such as "12 of 500 results".
+// Far sets the progress of the activity, such as "12 of 500 results".
 func (a *Activity) Far(how string) {
 	if a == nil {
 		return
@@ -316,7 +316,7 @@ func (a *Activity) Far(how string) {
 	}
 }
 
-// Done ends the activity, and wipes what stands of it. It may be called twice.
+// Done ends the activity, and wipes its line. It may be called twice.
 func (a *Activity) Done() {
 	if a == nil {
 		return
@@ -329,12 +329,11 @@ func (a *Activity) Done() {
 	}
 }
 
-// heard is standard output or error while a command runs: what is printed wipes the line that is shown, and
-// ends a silence.
+// heard is standard output or error while a command runs: printing wipes the activity's line, and ends a silence.
 type heard struct {
 	io.Writer
 	b *busy
-	// output tells that a reader may hold a write as long as it likes, as a pager does.
+	// output reports that a reader, such as a pager, may block a write for any time.
 	output bool
 }
 
@@ -342,7 +341,7 @@ func (h *heard) Write(p []byte) (int, error) {
 	h.b.mu.Lock()
 	h.b.wipe()
 	h.b.said = h.b.clock.Now()
-	if !h.output { // with the lock, so that nothing is drawn into it
+	if !h.output { // under the lock, so that nothing is drawn into it
 		defer h.b.mu.Unlock()
 		return h.Writer.Write(p)
 	}
@@ -357,7 +356,7 @@ func (h *heard) Write(p []byte) (int, error) {
 	return h.Writer.Write(p)
 }
 
-// FileOf is the file that a program's output goes to, if it is one.
+// FileOf returns the file that output is written to, if there is one.
 func FileOf(w io.Writer) (*os.File, bool) {
 	if h, ok := w.(*heard); ok {
 		w = h.Writer
@@ -366,7 +365,7 @@ func FileOf(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
-// cut shortens a text to so many characters.
+// cut shortens a text to the given number of characters.
 func cut(text string, most int) string {
 	if width(text) <= most {
 		return text
@@ -374,8 +373,8 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:max(most-1, 0)]) + "…"
 }
 
-// Teller is a terminal for what tells a person what it does, and knows no terminal.
+// Teller adapts a terminal for packages that report what they do and know no terminal.
 type Teller struct{ *Terminal }
 
-// Doing tells what is done until done is called.
+// Doing shows an activity until done is called.
 func (t Teller) Doing(what string) (done func()) { return t.Terminal.Doing(what).Done }

@@ -2,8 +2,8 @@ package cli
 
 import "net"
 
-// Reachable is a listener's address HOST:PORT as it can be dialled on this machine: one that is open to all networks,
-// such as 0.0.0.0:8080 or [::]:8080, is no address to dial, and localhost is. Other text stays.
+// Reachable returns a listener's address HOST:PORT in a form that can be dialled on this machine: it replaces an
+// address of all networks, such as 0.0.0.0:8080 or [::]:8080, by localhost. It returns other text unchanged.
 func Reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

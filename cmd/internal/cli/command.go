@@ -12,8 +12,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// Root makes a command that is a whole program. The program prints errors itself, as one line: a page
-// of usage after an error hides it. about is what --version prints, without the line's end.
+// Root makes a command that is a whole program. The program prints errors itself, as one line, since a page of usage
+// after an error hides the error. about is the output of --version, without the line's end.
 func Root(c *cobra.Command, about string) *cobra.Command {
 	c.SilenceErrors = true
 	c.SilenceUsage = true
@@ -25,7 +25,7 @@ func Root(c *cobra.Command, about string) *cobra.Command {
 	return Group(c)
 }
 
-// helpCommand is the library's, but that a page that is not there is an error.
+// helpCommand is the library's help command, except that an unknown page is an error.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -55,7 +55,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// pages are the commands and topics below a command.
+// pages returns the commands and topics below a command.
 func pages(c *cobra.Command) []string {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -66,8 +66,8 @@ func pages(c *cobra.Command) []string {
 	return names
 }
 
-// Group makes a command that only holds others: alone it shows its help, and
-// an unknown word after it is an error that says which are known.
+// Group makes a command that only contains others. Alone it shows its help. An unknown word after it is an error that
+// lists the known ones.
 func Group(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	if c.Annotations == nil {
@@ -83,13 +83,13 @@ func Group(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// holdsAnnotation marks what [Group] made.
+// holdsAnnotation marks the commands that [Group] made.
 const holdsAnnotation = "wirelab_holds"
 
-// IsGroup tells whether a command only holds others.
+// IsGroup reports whether a command only contains others.
 func IsGroup(c *cobra.Command) bool { return c.Annotations[holdsAnnotation] != "" }
 
-// Unknown is the error of a word that is none of a command's.
+// Unknown returns the error for a word that is no subcommand.
 func Unknown(c *cobra.Command, word string) error {
 	var known []string
 	for _, sub := range c.Commands() {
@@ -104,8 +104,8 @@ func Unknown(c *cobra.Command, word string) error {
 	return status.UnknownName(what, word, known, c.CommandPath()+" --help")
 }
 
-// flagError says in our words what is wrong with a flag. The errors of the library have types; what
-// has none stays as it is.
+// flagError describes an error of a flag in our words. It knows the library's error types, and returns other errors
+// unchanged.
 func flagError(c *cobra.Command, err error) error {
 	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) {
 		dashed := "--" + unknown.GetSpecifiedName()
@@ -131,7 +131,7 @@ func flagError(c *cobra.Command, err error) error {
 		if form := wanted(wrong.GetFlag().Value.Type()); form != "" {
 			return Usage("--%s: %.100q is not %s", wrong.GetFlag().Name, wrong.GetValue(), form)
 		}
-		// The value is of a type of ours, whose errors are sentences.
+		// The value has one of our types, whose errors are sentences.
 		return Usage("--%s %.100q: %s", wrong.GetFlag().Name, wrong.GetValue(), Bare(wrong.Unwrap()))
 	}
 	if form := new(pflag.InvalidSyntaxError); errors.As(err, &form) {
@@ -140,7 +140,7 @@ func flagError(c *cobra.Command, err error) error {
 	return err
 }
 
-// wanted says what flags of one of the library's types take; "" of a type that is not the library's.
+// wanted describes the values of flags of one of the library's types; "" for other types.
 func wanted(kind string) string {
 	switch kind {
 	case "duration":
@@ -159,11 +159,11 @@ func wanted(kind string) string {
 	return ""
 }
 
-// checkFlags checks what the library would check after the arguments and in its own words: flags that
-// must be given, and flags of which one at most may be.
+// checkFlags checks what the library would check after the arguments and describe in its own words: required flags,
+// and flags that exclude each other.
 func checkFlags(c *cobra.Command) error {
 	var missing []string
-	groups := map[string][]string{} // the names of those given, by group
+	groups := map[string][]string{} // the names of the flags that were given, by group
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if needed := f.Annotations[cobra.BashCompOneRequiredFlag]; len(needed) > 0 && needed[0] == "true" &&
 			!f.Changed {
@@ -190,10 +190,10 @@ func checkFlags(c *cobra.Command) error {
 	return nil
 }
 
-// exclusive is the library's annotation of flags of which one at most may be given.
+// exclusive is the library's annotation of flags that exclude each other.
 const exclusive = "cobra_annotation_mutually_exclusive"
 
-// example is a flag and what it takes: "--workload WORKLOAD.OPERATION".
+// example returns a flag and its value: "--workload WORKLOAD.OPERATION".
 func example(f *pflag.Flag) string {
 	name, _ := pflag.UnquoteUsage(f)
 	if name == "" {
@@ -202,7 +202,7 @@ func example(f *pflag.Flag) string {
 	return "--" + f.Name + " " + strings.ToUpper(name)
 }
 
-// Arguments checks the number of arguments and says what they are. most below 0 is no bound.
+// Arguments checks the number of arguments. what describes them. A negative most means no limit.
 func Arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -220,7 +220,7 @@ func JSONFlag(c *cobra.Command) *bool {
 	return c.Flags().Bool("json", false, "print JSON, for programs")
 }
 
-// Topic is a page of help: a command without anything to run.
+// Topic makes a page of help: a command that runs nothing.
 func Topic(name, short, text string) *cobra.Command {
 	return &cobra.Command{Use: name, Short: short, Long: text}
 }

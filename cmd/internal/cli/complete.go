@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Complete lets a shell complete the words that flags take, by the flag's name, in a command and all below
-// it. A flag without words completes nothing but where its help says that it takes a file or directory,
-// and so does a command whose arguments are no files: a shell's own guess is the names of files.
+// Complete lets a shell complete the values of flags, by the flag's name, in a command and all below it. A flag
+// without words completes nothing, unless its help says that it takes a file or directory. The same holds for a
+// command whose arguments are not files, since a shell would offer the names of files.
 func Complete(c *cobra.Command, words map[string]func() []string) {
 	for _, sub := range c.Commands() {
 		Complete(sub, words)
@@ -29,7 +29,7 @@ func Complete(c *cobra.Command, words map[string]func() []string) {
 		if of == nil && filed(f) {
 			return
 		}
-		// The error is of a flag that is not there, or done already: neither can be here.
+		// The errors are an unknown flag and a repeated registration. Neither can happen here.
 		_ = c.RegisterFlagCompletionFunc(f.Name,
 			func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 				if of == nil {
@@ -44,7 +44,7 @@ func Complete(c *cobra.Command, words map[string]func() []string) {
 	})
 }
 
-// Listed are words for a flag; where it takes a list, after what is typed of it.
+// Listed returns the words for a flag. If the flag takes a list, they follow the items already typed.
 func Listed(words []string, typed, kind string) []string {
 	at := strings.LastIndexByte(typed, ',') + 1
 	if kind != "stringSlice" || at == 0 {
@@ -59,7 +59,7 @@ func Listed(words []string, typed, kind string) []string {
 
 func takesFiles(use string) bool { return strings.Contains(use, "FILE") }
 
-// filed reports whether a flag takes a file or a directory, as its help says.
+// filed reports whether a flag takes a file or a directory, according to its help.
 func filed(f *pflag.Flag) bool {
 	name, _ := pflag.UnquoteUsage(f)
 	matched, _ := path.Match("*file*", strings.ToLower(name+" "+f.Usage))

@@ -8,7 +8,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// The exit codes that mean the same in every program. See docs/adr/0009-usage-errors-exit-with-64.md.
+// The exit codes with the same meaning in every program. See docs/adr/0009-usage-errors-exit-with-64.md.
 const (
 	OK          = 0
 	Failed      = 1
@@ -16,8 +16,7 @@ const (
 	WrongUsage  = 64 // EX_USAGE of sysexits.h
 )
 
-// Exit is an error with an exit code of its own. Without Err nothing is
-// printed: the command has said what there was to say.
+// Exit is an error with a given exit code. Without Err nothing is printed, since the command has printed everything.
 type Exit struct {
 	Code int
 	Err  error
@@ -31,7 +30,7 @@ func (e *Exit) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns what it was wrapped around, or nil.
+// Unwrap returns Err, which may be nil.
 func (e *Exit) Unwrap() error { return e.Err }
 
 // With returns err with an exit code; err may be nil, see [Exit].
@@ -42,8 +41,7 @@ func Usage(format string, args ...any) error {
 	return With(WrongUsage, status.Errorf(status.InvalidArgument, format, args...))
 }
 
-// Code tells the exit code of an error that a command returned: its
-// own, or the one that fits its kind.
+// Code returns the exit code of an error that a command returned: the one of its [Exit], or the one for its kind.
 func Code(err error) int {
 	var own *Exit
 	if errors.As(err, &own) {
@@ -58,14 +56,13 @@ func Code(err error) int {
 	return Failed
 }
 
-// Describe returns an error for the person at the terminal: in plain words, and without the code, which is
-// for programs.
+// Describe returns an error for the user: in plain words, and without the code, which is for programs.
 func Describe(err error) string { return fault.Describe(unwrapped(err)) }
 
-// Bare is Describe for an error that says more of an interruption than that it was one.
+// Bare is Describe for an error whose cause says more than that there was an interruption.
 func Bare(err error) string { return fault.Bare(unwrapped(err)) }
 
-// unwrapped is an error without its exit code.
+// unwrapped returns an error without its exit code.
 func unwrapped(err error) error {
 	var own *Exit
 	if errors.As(err, &own) && own.Err != nil {

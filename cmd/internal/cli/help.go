@@ -14,25 +14,25 @@ import (
 	"wirelab/internal/paragraph"
 )
 
-// helpAll shows a command's help with all flags and explanations, where --help shows the common ones.
+// helpAll shows a command's help with all flags and explanations. --help shows only the common ones.
 const helpAll = "--help-all"
 
 const (
-	groupAnnotation   = "group"   // of a flag: the heading it is under; none: a common one
-	detailsAnnotation = "details" // of a command: what only --help-all explains
+	groupAnnotation   = "group"   // of a flag: its heading; none for a common flag
+	detailsAnnotation = "details" // of a command: the text that only --help-all shows
 )
 
-// FlagGroup is a heading and the flags under it, those that few people need.
+// FlagGroup is a heading with its flags, which few users need.
 type FlagGroup struct {
 	Heading string
 	Names   []string
 }
 
-// manyFlags is from how many flags on a command's help shows the common ones only.
+// manyFlags is the number of flags from which on a command's help shows only the common ones.
 const manyFlags = 15
 
-// GroupFlags puts flags under headings that only --help-all shows, in a command and all below it that
-// have many. What is in no group is common. A group may name flags that a command does not have.
+// GroupFlags puts flags under headings that only --help-all shows, in a command and in all below it that have many
+// flags. A flag without a group is common. A group may name flags that a command does not have.
 func GroupFlags(c *cobra.Command, groups []FlagGroup) {
 	for _, sub := range c.Commands() {
 		GroupFlags(sub, groups)
@@ -54,14 +54,14 @@ func GroupFlags(c *cobra.Command, groups []FlagGroup) {
 	}
 }
 
-// Common keeps flags of a command out of the groups, where a group has the name for another's.
+// Common keeps flags of a command out of the groups, for a flag whose name is in a group because of another command.
 func Common(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		flags.Lookup(name).Annotations = map[string][]string{groupAnnotation: {}}
 	}
 }
 
-// Explain adds to a command what only --help-all explains.
+// Explain adds a text to a command that only --help-all shows.
 func Explain(c *cobra.Command, text string) {
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
@@ -69,10 +69,10 @@ func Explain(c *cobra.Command, text string) {
 	c.Annotations[detailsAnnotation] = text
 }
 
-// Details is what [Explain] added to a command.
+// Details returns the text that [Explain] added to a command.
 func Details(c *cobra.Command) string { return c.Annotations[detailsAnnotation] }
 
-// wantsAll turns --help-all into --help, which cobra knows to answer before it looks at anything else.
+// wantsAll replaces --help-all by --help, which cobra handles before anything else.
 func wantsAll(args []string) ([]string, bool) {
 	end := slices.Index(args, "--")
 	at := slices.Index(args, helpAll)
@@ -84,7 +84,7 @@ func wantsAll(args []string) ([]string, bool) {
 	return args, true
 }
 
-// helpColumns is how wide help is: as texts are written, or as narrow as the terminal.
+// helpColumns returns the width of help: the usual one, or that of a narrower terminal.
 func helpColumns(out io.Writer) int {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -97,8 +97,8 @@ func helpColumns(out io.Writer) int {
 	return min(Columns, max(int(size.Col), 40))
 }
 
-// WriteHelp writes a command's help: what it is for, how it is called, examples, its commands and its
-// flags, those that most people need first. No line is wider than columns, but for words that are.
+// WriteHelp writes a command's help: its purpose, its usage, examples, subcommands and flags, with the most important
+// first. No line is wider than columns, except for single words that are wider.
 func WriteHelp(w io.Writer, c *cobra.Command, columns int, all bool) error {
 	var b strings.Builder
 	about := c.Long
@@ -117,7 +117,7 @@ func WriteHelp(w io.Writer, c *cobra.Command, columns int, all bool) error {
 	}
 	writeCommands(&b, c, columns)
 	more := Details(c) != "" && !all
-	if c.Runnable() || c.HasSubCommands() { // a page of help has nothing to give a flag to
+	if c.Runnable() || c.HasSubCommands() { // a page of help has no use for flags
 		more = writeFlags(&b, c, columns, all) || more
 	}
 	if more {
@@ -136,14 +136,14 @@ func writeUsage(b *strings.Builder, c *cobra.Command, columns int) {
 	b.WriteString("\nUsage:\n")
 	if c.HasAvailableSubCommands() {
 		b.WriteString("  " + c.CommandPath() + " COMMAND\n")
-		if c.Use == c.Name() { // it takes nothing itself
+		if c.Use == c.Name() { // it takes no arguments
 			return
 		}
 	}
 	b.WriteString(paragraph.Hang("  ", 2, c.UseLine(), columns))
 }
 
-// examples breaks long command lines as a shell takes them.
+// examples breaks long command lines in a form that a shell accepts.
 func examples(text string, columns int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -160,8 +160,8 @@ func examples(text string, columns int) string {
 	return b.String()
 }
 
-// glued is a command line in which what belongs together is one word: what is in single quotes, and a
-// flag with its value.
+// glued returns a command line in which parts that must stay together are one word: text in single quotes, and a flag
+// with its value.
 func glued(line string) string {
 	var b strings.Builder
 	quoted := false
@@ -180,7 +180,7 @@ func glued(line string) string {
 	return b.String()
 }
 
-// writeCommands lists the commands below a command, and its pages of help.
+// writeCommands lists the subcommands of a command, and its pages of help.
 func writeCommands(b *strings.Builder, c *cobra.Command, columns int) {
 	topics := func(sub *cobra.Command) bool { return sub.IsAdditionalHelpTopicCommand() }
 	for _, part := range []struct {
@@ -222,7 +222,7 @@ func writeFlags(b *strings.Builder, c *cobra.Command, columns int, all bool) (mo
 		}
 		own[heading].AddFlag(f)
 	})
-	slices.Sort(order) // the common ones, without a heading, first
+	slices.Sort(order) // the common flags first, without a heading
 	for _, heading := range order {
 		if heading != "" && !all {
 			more = true

@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doesAnnotation holds what a command does while one waits for it.
+// doesAnnotation has what a command does while the user waits for it.
 const doesAnnotation = "wirelab_does"
 
-// Lasts says of commands what they do while one waits for them, by their words after the program's name:
-// "results list": "reading the list of results". It is shown once that takes longer than two seconds, unless the
-// command says more exactly what it does.
+// Lasts says what commands do while the user waits for them, by their words after the program's name: "results list":
+// "reading the list of results". The text is shown after two seconds, unless the command reports something more
+// precise.
 func Lasts(root *cobra.Command, does map[string]string) {
 	for _, c := range root.Commands() {
 		Lasts(c, does)
@@ -25,16 +25,16 @@ func Lasts(root *cobra.Command, does map[string]string) {
 	}
 }
 
-// Words are the words that call a command, without the program's name.
+// Words returns the words that call a command, without the program's name.
 func Words(c *cobra.Command) string {
 	_, words, _ := strings.Cut(c.CommandPath(), " ")
 	return words
 }
 
-// telling runs a command, and says meanwhile what it does.
+// telling runs a command, and shows its activity while it runs.
 func (t *Terminal) telling(c *cobra.Command, args []string, do func(*cobra.Command, []string) error) error {
 	what := c.Annotations[doesAnnotation]
-	for _, flag := range []string{"quiet", "controlled"} { // controlled: what calls it is a program that measures it
+	for _, flag := range []string{"quiet", "controlled"} { // controlled: by a program that measures it
 		if set, err := c.Flags().GetBool(flag); err == nil && set {
 			what = ""
 		}
@@ -43,7 +43,7 @@ func (t *Terminal) telling(c *cobra.Command, args []string, do func(*cobra.Comma
 	return do(c, args)
 }
 
-// tell says what is done until the function that it returns is called; of "" nothing.
+// tell shows an activity until the returned function is called; nothing for "".
 func (t *Terminal) tell(ctx context.Context, what string) (end func()) {
 	if what == "" {
 		return func() {}

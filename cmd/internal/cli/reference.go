@@ -9,10 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Reference returns a page in Markdown that describes a program: each command
-// with its text, flags and examples, as its help has them. It is written to
-// docs/reference, so that it can be read and searched without the program. The
-// commands of cobra itself are left out; their help is enough.
+// Reference returns a page in Markdown that describes a program: each command with its text, flags and examples, as
+// in its help. It is written to docs/reference, so that users can read and search it without the program. It leaves
+// out cobra's own commands, whose help is enough.
 func Reference(root *cobra.Command) string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "# %s: commands and flags\n\n", root.Name())
@@ -31,7 +30,7 @@ func Reference(root *cobra.Command) string {
 	return page.String()
 }
 
-// described are a command and those below it that users see, in order.
+// described returns a command and those below it that users see, in order.
 func described(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -84,7 +83,7 @@ func describeFlags(page *strings.Builder, head string, flags *pflag.FlagSet) {
 	})
 }
 
-// shownDefault is a flag's default where it says something.
+// shownDefault returns a flag's default if it says something.
 func shownDefault(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "[]", "false", "0", "0s":
@@ -103,12 +102,12 @@ func flagNames(flags *pflag.FlagSet) string {
 	return strings.Join(names, ", ")
 }
 
-// escaped is a text as a place of a Markdown table.
+// escaped returns a text for a cell of a Markdown table.
 func escaped(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(text)
 }
 
-// unindented takes two spaces off each line.
+// unindented removes two spaces from each line.
 func unindented(text string) string {
 	return regexp.MustCompile(`(?m)^  `).ReplaceAllString(strings.TrimRight(text, "\n"), "")
 }

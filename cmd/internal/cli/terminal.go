@@ -25,19 +25,19 @@ import (
 type Terminal struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Indented JSON is for people, who may look at it too; else a value is a line, as those who
-	// read one after the other want it.
+	// Indented prints JSON with line breaks, for people. Otherwise each value is one line, as programs that read
+	// several values want it.
 	Indented bool
 
 	// Clock is nil except in tests.
 	Clock Clock
 
 	started bool  // a command runs: flags and arguments were right
-	busy    *busy // what is told while a command runs; nil: nothing
+	busy    *busy // the activities of the running command; nil: not shown
 }
 
-// Main runs a program with its process's surroundings and returns its exit code. The first
-// Ctrl-C tells it to end, and a second one ends the process at once.
+// Main runs a program with the input and output of its process, and returns its exit code. The first Ctrl-C tells it
+// to end, and a second one ends the process at once.
 func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	getenv func(string) string) int,
 ) int {
@@ -46,18 +46,18 @@ func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, 
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 }
 
-// Ending is what becomes of a program's error.
+// Ending says how to handle a program's error.
 type Ending struct {
 	Code     func(error) int    // nil: [Code]
 	Describe func(error) string // nil: [Describe]
-	Last     func() error       // what is done when the command has returned; may be nil
+	Last     func() error       // called when the command has returned; may be nil
 }
 
-// Execute runs the command that args name and returns the program's exit code. What failed is a
-// line on standard error.
+// Execute runs the command that args name and returns the program's exit code. It prints an error as a line on
+// standard error.
 func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []string, e Ending) int {
 	args, all := wantsAll(args)
-	var unwritten error // cobra takes no error of a help that could not be written
+	var unwritten error // cobra ignores the error of writing help
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		out := c.OutOrStdout()
 		unwritten = WriteHelp(out, c, helpColumns(out), all)
@@ -65,14 +65,14 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	root.SetIn(t.Stdin)
 	root.SetOut(t.Stdout)
 	root.SetErr(t.Stderr)
-	root.InitDefaultCompletionCmd(args...) // now, so that its errors are in our words too
+	root.InitDefaultCompletionCmd(args...) // now, so that our words replace the library's in its errors too
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			Group(c)
 		}
 	}
 	t.watch(root)
-	root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
+	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	command, err := root.ExecuteContextC(ctx)
 	if e.Last != nil {
 		ended := t.tell(context.Background(), "stopping what the command started")
@@ -92,8 +92,8 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 		e.Describe = Describe
 	}
 	code, text := e.Code(err), e.Describe(err)
-	unwritable := new(fs.PathError)                 // of standard output, as of --version
-	if !t.started && !errors.As(err, &unwritable) { // the flags or arguments are wrong, by cobra's word
+	unwritable := new(fs.PathError)                 // of standard output, as for --version
+	if !t.started && !errors.As(err, &unwritable) { // cobra found the flags or arguments wrong
 		code = WrongUsage
 		if help := command.CommandPath() + " --help"; !strings.Contains(text, help) {
 			text += "; see " + help
@@ -108,8 +108,8 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	return code
 }
 
-// watch makes every command check its flags before the library does, and note that it has started, which
-// tells a mistake on the command line from a failure of what was asked for.
+// watch makes every command check its flags before the library does, and record that it has started. This
+// distinguishes a mistake on the command line from a failure of the command.
 func (t *Terminal) watch(c *cobra.Command) {
 	right := c.Args
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -137,9 +137,8 @@ func (t *Terminal) Printf(format string, args ...any) error {
 	return err
 }
 
-// Note writes a line to standard error, for the person and not for the pipe.
-// Errors among args are told in plain words. That a note cannot be written is told
-// to no one: there is nowhere left to tell it.
+// Note writes a line to standard error, for the user and not for the pipe. Errors among args are written in plain
+// words. An error of writing the note is ignored, since there is no place left to report it.
 func (t *Terminal) Note(format string, args ...any) {
 	plain := slices.Clone(args)
 	for i, arg := range plain {
@@ -150,7 +149,7 @@ func (t *Terminal) Note(format string, args ...any) {
 	_, _ = fmt.Fprintln(t.Stderr, shown(fmt.Sprintf(format, plain...)))
 }
 
-// shown is a text that a terminal shows and does not obey: a name of a file in it may be anything.
+// shown makes a text safe for a terminal: the name of a file in it may contain control characters.
 func shown(text string) string {
 	if !strings.ContainsFunc(text, obeyed) {
 		return text
@@ -166,7 +165,7 @@ func shown(text string) string {
 	return b.String()
 }
 
-// obeyed reports whether a terminal takes a character for an order, or a reader could not see it.
+// obeyed reports whether a terminal would interpret a character, or a reader could not see it.
 func obeyed(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsGraphic(r) }
 
 // PrintJSON writes a value as JSON.
@@ -179,11 +178,11 @@ func (t *Terminal) PrintJSON(value any) error {
 	return encoder.Encode(value)
 }
 
-// PrintTable writes rows in columns; the first is the head.
+// PrintTable writes rows in columns. The first row is the head.
 func (t *Terminal) PrintTable(rows [][]string) error {
 	w := tabwriter.NewWriter(t.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		// Without a tab after the last cell, so that lines end where it does.
+		// Without a tab after the last cell, so that lines have no trailing space.
 		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
 			return err
 		}
@@ -191,7 +190,7 @@ func (t *Terminal) PrintTable(rows [][]string) error {
 	return w.Flush()
 }
 
-// PrintFit writes rows in columns, the first as the head, in a given width; see [paragraph.Table].
+// PrintFit writes rows in columns of a given total width. The first row is the head; see [paragraph.Table].
 func (t *Terminal) PrintFit(rows [][]string, columns int) error {
 	_, err := io.WriteString(t.Stdout, paragraph.Table(rows, columns))
 	return err

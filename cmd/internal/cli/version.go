@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// Build is what the compiler put into a program.
+// Build is what the compiler recorded in a program.
 type Build struct {
 	Version  string            `json:"version"`
 	Commit   string            `json:"commit,omitempty"`
@@ -14,10 +14,10 @@ type Build struct {
 	Dirty    bool              `json:"dirty,omitempty"`
 	Go       string            `json:"go"`
 	Platform string            `json:"platform"`
-	Modules  map[string]string `json:"-"` // those built in, to their versions
+	Modules  map[string]string `json:"-"` // the built-in modules and their versions
 }
 
-// ThisBuild reads what the compiler put into this program.
+// ThisBuild reads what the compiler recorded in this program.
 func ThisBuild() Build {
 	b := Build{
 		Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -49,7 +49,7 @@ func ThisBuild() Build {
 	return b
 }
 
-// CommitText is the commit in words.
+// CommitText writes the commit in words.
 func (b Build) CommitText() string {
 	switch {
 	case b.Commit == "":
@@ -60,7 +60,7 @@ func (b Build) CommitText() string {
 	return b.Commit
 }
 
-// About is the line that --version prints: "wirelab v1.2.0 (COMMIT), go1.26, linux/amd64".
+// About returns the line that --version prints: "wirelab v1.2.0 (COMMIT), go1.26, linux/amd64".
 func (b Build) About(program string) string {
 	return fmt.Sprintf("%s %s (%s), %s, %s", program, b.Version, b.CommitText(), b.Go, b.Platform)
 }

@@ -6,11 +6,11 @@ import (
 	"wirelab/internal/paragraph"
 )
 
-// Columns is how wide texts are where nobody says how wide the terminal is.
+// Columns is the width of texts if that of the terminal is not known.
 const Columns = 80
 
-// Refold breaks the lines of a written text that are too long: paragraphs as a whole, and indented
-// lines, such as those of a list, below where their text begins.
+// Refold breaks lines of a text that are too long: a paragraph as a whole, and an indented line, such as an item of a
+// list, with its continuation below the start of its text.
 func Refold(text string, columns int) string {
 	var out strings.Builder
 	var block []string
@@ -41,7 +41,7 @@ func Refold(text string, columns int) string {
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
 
-// listed parts an indented line: what its text hangs on, "  name   ", and the text.
+// listed splits an indented line into its label, " name ", and its text.
 func listed(line string) (label, text string) {
 	words := strings.TrimLeft(line, " ")
 	at := len(line) - len(words)

@@ -9,7 +9,7 @@ import (
 	"wirelab/cmd/internal/cli"
 )
 
-// ArmArguments are those of a command that takes arms, and its work as --workload.
+// ArmArguments checks the arguments of a command that takes arms, and its workload as --workload.
 func (d *Desk) ArmArguments(what string) cobra.PositionalArgs {
 	count := cli.Arguments(1, -1, what)
 	return func(c *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ func (d *Desk) ArmArguments(what string) cobra.PositionalArgs {
 	}
 }
 
-// ServeArguments are a workload and a protocol, in this order.
+// ServeArguments checks that the arguments are a workload and a protocol, in this order.
 func (d *Desk) ServeArguments(c *cobra.Command, args []string) error {
 	workload, protocol := "", ""
 	wrong := ""
@@ -67,8 +67,8 @@ func (d *Desk) ServeArguments(c *cobra.Command, args []string) error {
 	return cli.Usage("%s: %s %s %s", wrong, c.CommandPath(), workload, protocol)
 }
 
-// OperationArgument is one argument that names work. what says what the argument is, and write what to do with the
-// name of a protocol instead. Where there is no --protocol, one name alone may be that of a result.
+// OperationArgument checks one argument that names an operation. what describes the argument. write says where to put
+// a protocol that was given instead. For commands without --protocol, a single name may be that of a result.
 func (d *Desk) OperationArgument(what string, write func(protocol string) string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		for _, name := range args {

@@ -1,5 +1,5 @@
-// Package desk is what the commands of wirelab share: where they read and write, what can be run, how a result is
-// printed and how an error ends a program. It knows flags that several commands have, and must not know any command.
+// Package desk has what the commands of wirelab share: where they read and write, what can run, how a result is
+// printed and how an error ends the program. It knows flags that several commands have. It must not know a command.
 package desk
 
 import (
@@ -34,8 +34,8 @@ import (
 	"wirelab/workload/all"
 )
 
-// Incomplete is the error of an experiment of which an arm was absent: it gave what
-// it could, and not what it was asked for. What is worse comes first: err.
+// Incomplete returns the error of an experiment in which an arm was absent: the result does not have everything that
+// was asked for. A worse error err comes first.
 func (d *Desk) Incomplete(r *result.Result, err error) error {
 	if len(r.Absent) == 0 || err != nil && ExitCodeOf(err) != ExitUndecided {
 		return err
@@ -45,14 +45,14 @@ func (d *Desk) Incomplete(r *result.Result, err error) error {
 			d.Stored("of the others the result is ", r.ID)))
 }
 
-// Desk is what commands share: the world outside, and what there is to run.
+// Desk has what commands share: input and output, and what can run.
 type Desk struct {
 	cli.Terminal
 	measure.Measurer
 	args []string // as typed, without the program's name
-	// full is what --full says: print all that was measured.
+	// Full is the value of --full: print everything that was measured.
 	Full bool
-	// refused is what --show-refused says: print the values that checks refused, marked.
+	// Refused is the value of --show-refused: print the values that checks refused, marked.
 	Refused bool
 }
 
@@ -62,13 +62,12 @@ func (d *Desk) IsTerminal() bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// Colour reports whether to print in colour: on a terminal that can, unless
-// NO_COLOR is set to anything (no-color.org).
+// Colour reports whether to print in colour: on a terminal that supports it, unless NO_COLOR is set (no-color.org).
 func (d *Desk) Colour() bool {
 	return d.IsTerminal() && d.Getenv("NO_COLOR") == "" && d.Getenv("TERM") != "dumb"
 }
 
-// Style is how to write at the terminal there is.
+// Style returns how to write at the present terminal.
 func (d *Desk) Style() terminal.Style {
 	return terminal.Style{Color: d.Colour(), Width: d.width(), Refused: d.Refused}
 }
@@ -84,8 +83,7 @@ func (d *Desk) AddRefusedFlag(flags *pflag.FlagSet) {
 		"also print values that a check refused, in parentheses, with the reasons")
 }
 
-// CannotMark refuses --show-refused for a form in which a refused value could not be told
-// from one that holds; instead says where it can.
+// CannotMark refuses --show-refused for a format that cannot mark refused values. instead names one that can.
 func (d *Desk) CannotMark(form, instead string) error {
 	if !d.Refused {
 		return nil
@@ -93,10 +91,11 @@ func (d *Desk) CannotMark(form, instead string) error {
 	return cli.Usage("--show-refused: %s has no way to mark a refused value, and leaves it out; %s", form, instead)
 }
 
-// commandLine is what was typed, as a shell would take it again, without secrets: it is stored with results.
+// commandLine returns what the user typed, quoted for a shell and without secrets. It is stored with results.
 func (d *Desk) commandLine() string { return services.TypedLine(d.args, d.Services.Hidden) }
 
-// Columns is how wide to print: as the terminal is, at least as texts need, and 80 where nobody says.
+// Columns returns the width to print in: that of the terminal, but at least what texts need, and 80 if it is not
+// known.
 func (d *Desk) Columns() int {
 	if n := d.width(); n > 0 {
 		return max(n, 40)
@@ -104,10 +103,10 @@ func (d *Desk) Columns() int {
 	return cli.Columns
 }
 
-// dataLimit is the most bytes of a request given as JSON.
+// dataLimit is the greatest size in bytes of a request given as JSON.
 const dataLimit = 16 << 20
 
-// ReadData returns the request from where --request says.
+// ReadData returns the request from the place that --request names.
 func (d *Desk) ReadData(ctx context.Context, data string) (text []byte, err error) {
 	switch {
 	case data == "-":
@@ -115,21 +114,20 @@ func (d *Desk) ReadData(ctx context.Context, data string) (text []byte, err erro
 	case strings.HasPrefix(data, "@"):
 		text, err = d.ReadFile(ctx, "--request", data[1:], dataLimit)
 	default:
-		text, err = input.UTF8([]byte(data)) // a shell may have kept the mark of a file
+		text, err = input.UTF8([]byte(data)) // a shell may have kept the byte order mark of a file
 	}
 	if err != nil {
 		return nil, err
 	}
-	return append([]byte{}, text...), nil // not nil: nil would be drawn
+	return append([]byte{}, text...), nil // not nil, which would mean a random request
 }
 
-// Interrupted is how an experiment ends that was interrupted: with what was measured, and
-// where it is.
+// Interrupted returns the error of an interrupted experiment. It says what was measured, and where the result is.
 func (d *Desk) Interrupted(measured, id string) error {
 	return cli.With(ExitNoWord, fmt.Errorf("interrupted%s: %s", d.Stored("", id), measured))
 }
 
-// Unanswered is the error of a result that does not answer for some arm; nil if it answers for all.
+// Unanswered returns the error of a result that does not answer for some arm; nil if it answers for all.
 func (d *Desk) Unanswered(r *result.Result, found *claim.Analysis) error {
 	switch refused, lacking := measure.Unanswered(r, found); {
 	case refused != "":
@@ -143,18 +141,18 @@ func (d *Desk) Unanswered(r *result.Result, found *claim.Analysis) error {
 	return nil
 }
 
-// FewArms is the error of an experiment that has too few arms left.
+// FewArms returns the error of an experiment that has too few arms left.
 func (d *Desk) FewArms(r *result.Result) error {
 	return fmt.Errorf("%s%s", measure.FewArms(r), d.Stored("what was measured is ", r.ID))
 }
 
-// DescribeError is an error for the person at the terminal. Of a name that is not known where it was written it
-// says what the name stands for elsewhere: "kafka" in the place of a preset is a protocol.
+// DescribeError describes an error for the user. If a name is unknown in its place but known elsewhere, it says so:
+// "kafka" in the place of a preset is a protocol.
 func (d *Desk) DescribeError(err error) string { return d.Services.Hidden(d.described(err)) }
 
 func (d *Desk) described(err error) string {
 	text := Describe(err)
-	if d.Unkept != nil && errors.Is(err, d.Unkept) && err != d.Unkept { //nolint:errorlint // it alone
+	if d.Unkept != nil && errors.Is(err, d.Unkept) && err != d.Unkept { //nolint:errorlint // only this error itself
 		return text + "; " + Describe(d.Unkept)
 	}
 	coded := new(wirelab.Error)
@@ -169,7 +167,7 @@ func (d *Desk) described(err error) string {
 	return strings.Replace(text, quoted, quoted+"; "+coded.Unknown+" is "+says, 1)
 }
 
-// The exit codes, as "wirelab help exit-codes" tells them.
+// The exit codes, as in "wirelab help exit-codes".
 const (
 	ExitOK        = cli.OK
 	ExitFailed    = cli.Failed
@@ -178,11 +176,11 @@ const (
 	ExitUsage     = cli.WrongUsage
 )
 
-// ErrPartial is wrapped by the error of an experiment that ended without a
-// valid answer, with what was measured stored: exit code 3.
+// ErrPartial is wrapped by the error of an experiment that ended without a valid answer and whose result is stored:
+// exit code 3.
 var ErrPartial = errors.New("no valid answer")
 
-// ExitCodeOf tells the exit code of an error that a command returned.
+// ExitCodeOf returns the exit code of an error that a command returned.
 func ExitCodeOf(err error) int {
 	var own *cli.Exit
 	if (errors.Is(err, ErrPartial) || errors.Is(err, prepare.ErrInterrupted)) && !errors.As(err, &own) {
@@ -199,7 +197,7 @@ func Describe(err error) string {
 	return cli.Describe(err)
 }
 
-// New is what commands share, with all works.
+// New returns what commands share, with all workloads.
 func New(terminal cli.Terminal, args []string, getenv func(string) string) *Desk {
 	if getenv == nil {
 		getenv = func(string) string { return "" }
@@ -224,16 +222,16 @@ func New(terminal cli.Terminal, args []string, getenv func(string) string) *Desk
 // standard output stays clean.
 type watcher struct{ *cli.Activity }
 
-// watch shows what is done, until the watcher is done.
+// watch shows an activity until the watcher is done.
 func (d *Desk) watch(what string) watcher { return watcher{d.Doing(what)} }
 
 // Observe shows a step.
 func (w watcher) Observe(e experiment.Event) { w.show("", e) }
 
-// ObserveAs is Observe for what is done before an experiment: what says so.
+// ObserveAs is Observe for work before an experiment, which what describes.
 func (w watcher) ObserveAs(what string) func(experiment.Event) {
 	return func(e experiment.Event) {
-		if e.Phase != experiment.RoundOver { // it is no round of the experiment
+		if e.Phase != experiment.RoundOver { // such a round does not belong to the experiment
 			w.show(what, e)
 		}
 	}
@@ -253,7 +251,8 @@ func (w watcher) show(what string, e experiment.Event) {
 	}
 }
 
-// readFile reads a file that flag names, "" for an argument, until ctx ends; "-" is standard input.
+// readFile reads a file that a flag names, until ctx ends; flag is "" for an argument, and the name "-" is standard
+// input.
 func (d *Desk) readFile(ctx context.Context, flag, name string, most int64) (data []byte, err error) {
 	if name == "-" {
 		read := d.Reading()
@@ -284,17 +283,17 @@ func (d *Desk) CompleteIDs(c *cobra.Command, _ []string, _ string) ([]string, co
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Last is what is done when a command has returned, and what is told then.
+// Last closes what commands opened after a command has returned. It returns errors that are still to be reported.
 func (d *Desk) Last() error { return fault.Both(d.Unkept, d.Databases.Close()) }
 
-// ExitCode is [exitCodeOf], but where a result could not be stored. That is a failure, whatever else the answer is;
-// with thresholds exit code 1 means that one is exceeded, and nothing else.
+// ExitCode is [ExitCodeOf], except that a result that could not be stored is always a failure. With thresholds it is
+// not exit code 1, which means only that a threshold is exceeded.
 func (d *Desk) ExitCode(err error) int {
 	if d.Unkept == nil || !errors.Is(err, d.Unkept) {
 		return ExitCodeOf(err)
 	}
 	thresholds := slices.ContainsFunc(d.args, func(arg string) bool { return strings.HasPrefix(arg, "--fail-if") })
-	switch alone := err == d.Unkept; { //nolint:errorlint // it alone, and nothing joined to it
+	switch alone := err == d.Unkept; { //nolint:errorlint // only this error itself, not one joined to it
 	case thresholds && alone:
 		return ExitNoWord
 	case thresholds:
@@ -303,8 +302,8 @@ func (d *Desk) ExitCode(err error) int {
 	return ExitCodeOf(d.Unkept)
 }
 
-// width is how many columns the terminal has; 0 if there is none or it does
-// not tell. COLUMNS comes first, for those who want another.
+// width returns the number of the terminal's columns; 0 if it is not known. COLUMNS comes first, for users who want
+// another width.
 func (d *Desk) width() int {
 	if n, err := strconv.Atoi(d.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n

@@ -27,14 +27,13 @@ func RegisterDatabase(f *databases.Choice, flags *pflag.FlagSet) {
 	flags.IntVar(&f.Pool, "pool", 0, "`connections` to the database that each server holds (default 16)")
 }
 
-// AddDeadlineFlag adds how long a call may take; usual says what that is without it.
+// AddDeadlineFlag adds the flag for the longest time of a call. usual describes the default.
 func AddDeadlineFlag(flags *pflag.FlagSet, deadline *plan.Duration, usual string) {
 	flags.DurationVar((*time.Duration)(deadline), "deadline", 0,
 		"a call that takes longer has failed (default: "+usual+")")
 }
 
-// NetworkFlag puts a network between driver and server; on is what an
-// experiment is to have it, if it was given.
+// NetworkFlag is the flag that puts a network between driver and server.
 type NetworkFlag struct{ spec string }
 
 // Register adds the flag.
@@ -44,7 +43,7 @@ func (n *NetworkFlag) Register(flags *pflag.FlagSet) {
 			"wirelab relay --help (default: plain loopback)")
 }
 
-// Apply gives a plan the network, in place of its own.
+// Apply replaces the network of a plan, if the flag was given.
 func (n *NetworkFlag) Apply(p plan.Plan) plan.Plan {
 	if n.spec != "" {
 		p.Network = n.spec
@@ -52,7 +51,7 @@ func (n *NetworkFlag) Apply(p plan.Plan) plan.Plan {
 	return p
 }
 
-// SecureFlags say how targets are reached over TLS. Every command that takes a target has them.
+// SecureFlags say how to connect to targets over TLS. Every command that takes a target has them.
 type SecureFlags struct{ plan.TLS }
 
 // Register adds the flags.
@@ -67,7 +66,7 @@ func (s *SecureFlags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.Insecure, "insecure", false, "of targets over TLS: take any certificate; the report says so")
 }
 
-// Apply gives a plan the settings that were typed, in place of its own.
+// Apply replaces the settings of a plan by those that were given.
 func (s *SecureFlags) Apply(p plan.Plan) plan.Plan {
 	for _, set := range []struct {
 		into *string
@@ -83,7 +82,7 @@ func (s *SecureFlags) Apply(p plan.Plan) plan.Plan {
 	if s.Insecure {
 		p.TLS.Insecure = true
 		if s.CA == "" {
-			p.TLS.CA = "" // the plan's; both typed are refused
+			p.TLS.CA = "" // the plan's; giving both is an error
 		}
 	}
 	return p

@@ -16,7 +16,7 @@ import (
 	"wirelab/results/report/terminal"
 )
 
-// Gate are the flags that make a command a gate for continuous integration.
+// Gate has the flags that make a command a gate for continuous integration.
 type Gate struct {
 	gate.Files
 	FailIf []string
@@ -32,8 +32,7 @@ func (g *Gate) Register(flags *pflag.FlagSet) {
 		"write the thresholds as JUnit XML to a `file`; - prints it instead of the report")
 }
 
-// Marks refuses --show-refused where all that is printed is a form without marks: what
-// CI systems read is to hold claims alone.
+// Marks refuses --show-refused if only formats without marks are printed, since CI systems must read only claims.
 func (g *Gate) Marks(a *Desk) error {
 	if !g.OwnsOutput() {
 		return nil
@@ -42,8 +41,8 @@ func (g *Gate) Marks(a *Desk) error {
 		"give them a file, and the text has one; or write wirelab report --format markdown after it")
 }
 
-// OutcomeError is the exit code for a judgement. said tells that the report is
-// printed, so that there is nothing to add.
+// OutcomeError returns the exit code for a judgement. said reports that the report is printed, so that the error
+// needs no text.
 func OutcomeError(r *result.Result, j *threshold.Judgement, said bool) error {
 	code := map[threshold.Outcome]int{
 		threshold.Crossed: ExitFailed, threshold.Undecided: ExitUndecided,
@@ -59,8 +58,8 @@ func OutcomeError(r *result.Result, j *threshold.Judgement, said bool) error {
 	}
 }
 
-// NoWord makes of a failure, exit code 1, one of code 3 where there are
-// thresholds: 1 then is a threshold crossed, and nothing else.
+// NoWord changes a failure, exit code 1, to exit code 3 if there are thresholds: then 1 means only that a threshold
+// is exceeded.
 func (g *Gate) NoWord(err error) error {
 	if err != nil && len(g.FailIf) > 0 && ExitCodeOf(err) == ExitFailed {
 		return cli.With(ExitNoWord, err)
@@ -68,8 +67,7 @@ func (g *Gate) NoWord(err error) error {
 	return err
 }
 
-// PrintResult prints the short answer, or with --full a report with the
-// judgement after it where there is one.
+// PrintResult prints the short answer, or with --full a report, followed by the judgement if there is one.
 func (d *Desk) PrintResult(r *result.Result, analysis *claim.Analysis, j *threshold.Judgement, asJSON bool) error {
 	if asJSON {
 		return json.WriteJudged(d.Stdout, r, analysis, j)

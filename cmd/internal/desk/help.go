@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// helpFiles are the longer texts of the help, which are no code.
+// helpFiles has the longer help texts.
 //
 //go:embed help/*.txt
 var helpFiles embed.FS
 
-// HelpText is the text in help/NAME.txt. It panics if there is none, which is a mistake in the source.
+// HelpText returns the text in help/NAME.txt. It panics if there is none, which is a mistake in the source.
 func HelpText(name string) string {
 	text, err := helpFiles.ReadFile("help/" + name + ".txt")
 	if err != nil {

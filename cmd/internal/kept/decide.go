@@ -22,7 +22,7 @@ import (
 	"wirelab/results/report/terminal"
 )
 
-// decideFormats are the forms of "wirelab decide", the first being the usual one.
+// decideFormats returns the formats of "wirelab decide". The first is the default.
 func decideFormats() []string { return []string{forms.Text, "markdown", forms.JSON} }
 
 func newDecideCommand(a *commands) *cobra.Command {
@@ -61,7 +61,7 @@ func newDecideCommand(a *commands) *cobra.Command {
 	return c
 }
 
-// addChaosFiles adds the flag for what happened when parts failed.
+// addChaosFiles adds the flag for files of chaos runs.
 func addChaosFiles(c *cobra.Command, files *[]string) {
 	c.Flags().StringArrayVar(files, "chaos", nil,
 		``+"`file`"+` that "wirelab chaos logging --json" wrote: what happens when parts fail; may be given several times`)
@@ -102,16 +102,15 @@ func (k *commands) decide(ctx context.Context, name string, files []string, form
 	return terminal.WriteDecisions(k.Stdout, tables, k.Style())
 }
 
-// Decisions is what --json prints.
+// Decisions is the output of --json.
 type Decisions struct {
 	ID     string                 `json:"id"` // of the result
 	Tables []report.DecisionTable `json:"tables"`
-	// Advice is what was recommended with published figures, held to what was measured.
+	// Advice compares published recommendations with the measurements.
 	Advice []string `json:"advice,omitempty"`
 }
 
-// printAdvice prints what was recommended with published figures, held to what was measured: a list
-// in text and Markdown alike.
+// printAdvice prints published recommendations and the measurements for them: a list, the same in text and Markdown.
 func (k *commands) printAdvice(advice []string) error {
 	var b strings.Builder
 	b.WriteString(paragraph.Hang("", 0, "The published recommendations, and the measurements here:",
@@ -123,7 +122,7 @@ func (k *commands) printAdvice(advice []string) error {
 	return k.Printf("%s", b.String())
 }
 
-// undecidable says why there is no table of a result.
+// undecidable says why there is no table for a result.
 func undecidable(r *result.Result) error {
 	why := "the entries of its arms were not followed until they were stored"
 	switch {

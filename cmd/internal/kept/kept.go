@@ -9,17 +9,17 @@ import (
 // commands is what these commands are made with.
 type commands struct{ *desk.Desk }
 
-// Results is the commands over the store.
+// Results returns the commands over the store.
 func Results(d *desk.Desk) *cobra.Command { return newResultsCommand(&commands{d}) }
 
-// Report is the command that writes reports.
+// Report returns the command that writes reports.
 func Report(d *desk.Desk) *cobra.Command { return newReportCommand(&commands{d}) }
 
-// Decide is the command that says when to use which path.
+// Decide returns the command that says when to use which path.
 func Decide(d *desk.Desk) *cobra.Command { return newDecideCommand(&commands{d}) }
 
-// Verify is the command that computes a result again.
+// Verify returns the command that computes a result again.
 func Verify(d *desk.Desk) *cobra.Command { return newVerifyCommand(&commands{d}) }
 
-// ServeResults is the command that serves results.
+// ServeResults returns the command that serves results.
 func ServeResults(d *desk.Desk) *cobra.Command { return newServeResultsCommand(&commands{d}) }

@@ -72,8 +72,8 @@ func newReportCommand(a *commands) *cobra.Command {
 	return c
 }
 
-// report writes the reports of results. All are read before any is written, so
-// that a name that is wrong leaves nothing half done.
+// report writes the reports of results. It reads all results before it writes any report, so that a wrong name leaves
+// nothing half done.
 func (k *commands) report(ctx context.Context, names []string, f forms.Report, output string, open bool) error {
 	results := make([]*result.Result, len(names))
 	for i, name := range names {
@@ -115,7 +115,7 @@ func (k *commands) report(ctx context.Context, names []string, f forms.Report, o
 	return nil
 }
 
-// reportOne writes one report and says where.
+// reportOne writes one report and prints its place.
 func (k *commands) reportOne(r *result.Result, f forms.Report, name string) error {
 	if f.Name == "jmh" {
 		for _, line := range jmh.Refused(r) {
@@ -132,7 +132,7 @@ func (k *commands) reportOne(r *result.Result, f forms.Report, name string) erro
 	return nil
 }
 
-// show opens a file in whatever the desktop opens pages with.
+// show opens a file with the desktop's program for pages.
 func show(ctx context.Context, name string) error {
 	opener := "xdg-open"
 	if runtime.GOOS == "darwin" {

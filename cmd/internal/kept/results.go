@@ -1,5 +1,5 @@
-// Package kept is the commands over results that are stored: list, show, name, check, export, copy, report, decide,
-// verify and serve. It knows flags and what commands share, and must not know how a result is measured.
+// Package kept has the commands over stored results: list, show, name, check, export, copy, report, decide, verify
+// and serve. It knows flags and what commands share. It must not know how a result is measured.
 package kept
 
 import (
@@ -79,7 +79,7 @@ func newNameCommand(a *commands) *cobra.Command {
 				}
 				label := strings.Join(args[1:], "")
 				if len(args) > 1 {
-					if err := store.CheckLabel(label); err != nil { // an empty one takes no name away by mistake
+					if err := store.CheckLabel(label); err != nil { // an empty text must not remove a name
 						return err
 					}
 				}
@@ -110,7 +110,7 @@ func newResultsCommand(a *commands) *cobra.Command {
 	return c
 }
 
-// listFlags choose results.
+// listFlags select results.
 type listFlags struct {
 	store.Filter
 	since time.Duration
@@ -129,7 +129,7 @@ func (f *listFlags) register(flags *pflag.FlagSet) {
 		fmt.Sprintf("at most this number of results, 1 to %d, the latest", store.ListLimit))
 }
 
-// filter is what the flags say.
+// filter returns the filter that the flags describe.
 func (f *listFlags) filter(now time.Time) (store.Filter, error) {
 	switch {
 	case f.flags.Changed("limit") && (f.Limit < 1 || f.Limit > store.ListLimit):
@@ -159,7 +159,7 @@ func newListCommand(a *commands) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !*all && !*asJSON && f.Name == "" { // a program that reads the list gets what it always got
+		if !*all && !*asJSON && f.Name == "" { // programs that read the list get all runs, as before
 			f.Hide = doctor.BurstName
 		}
 		return a.WithStore(c.Context(), func(s store.Store) error {
@@ -229,7 +229,7 @@ func newImportCommand(a *commands) *cobra.Command {
 	}
 }
 
-// importOne stores the result in a file, its text as it is, so that its digest stays.
+// importOne stores the result in a file. It keeps the text unchanged, so that its digest still matches.
 func (k *commands) importOne(ctx context.Context, s store.Store, file string) error {
 	in, err := k.ReadResult(ctx, file)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"wirelab/results/store"
 )
 
-// tokenVariable holds the token where no flag does: other users of a machine
-// see the flags of a process.
+// tokenVariable has the token if the flag is not given: other users of a machine see the flags of a process.
 const tokenVariable = "WIRELAB_TOKEN"
 
 // serveResultsFlags are the flags of "serve-results".
@@ -92,8 +91,7 @@ func (k *commands) serveResults(ctx context.Context, s store.Store, f serveResul
 	return <-done
 }
 
-// buildTag tells builds apart, for what browsers keep: one that was changed
-// since its commit is only like itself.
+// buildTag identifies the build for the caches of browsers. A build with uncommitted changes matches only itself.
 func (k *commands) buildTag() string {
 	v := cli.ThisBuild()
 	if v.Dirty || v.Commit == "" {

@@ -20,9 +20,9 @@ import (
 	"wirelab/results/report/verify"
 )
 
-// show writes a result's report for people.
+// show prints a result's report.
 func (k *commands) show(r *result.Result) error {
-	if r.SelfTest != nil { // its form is one table
+	if r.SelfTest != nil { // a self-test has only one table
 		return terminal.Write(k.Stdout, r, k.Style())
 	}
 	analysis := analyse.Result(r)

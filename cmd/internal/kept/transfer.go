@@ -32,7 +32,7 @@ func newPullCommand(a *commands) *cobra.Command {
 	}, "from", "the store to copy from: postgres://… or a `file`")
 }
 
-// transferFlags are what push and pull are told.
+// transferFlags are the flags of push and pull.
 type transferFlags struct {
 	other string // the place of the other store
 	all   bool
@@ -79,7 +79,7 @@ func (k *commands) newTransferCommand(c *cobra.Command, direction, about string)
 	return c
 }
 
-// transfer copies from one place to another, and says how it went.
+// transfer copies results from one store to another, and reports the outcome.
 func (k *commands) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) error {
 	done, stopped, err := transfer.Copy(ctx, from, to, ids, f, func() (far func(string), done func()) {
 		copying := k.Doing("copying results")

@@ -1,6 +1,5 @@
-// Command relabel counts how often the method claims a difference that is not
-// there, in the result of an A/A experiment that somebody made: see
-// [selftest.Relabel]. It reads what "wirelab results export --format json" writes.
+// Command relabel counts how often the method claims a difference where there is none, in the result of an A/A
+// experiment: see [selftest.Relabel]. It reads the output of "wirelab results export --format json".
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 	"wirelab/lab/target"
 )
 
-// watched is a bench that tells of the servers it starts.
+// watched is a bench that reports the servers it starts.
 type watched struct {
 	experiment.Bench
 	started func(experiment.Child) (experiment.Child, error)
@@ -47,7 +47,7 @@ func pidOf(c experiment.Child) (int, error) {
 	return p.PID(), nil
 }
 
-// standstill stops a process for a time, with signals that it cannot see.
+// standstill stops a process for a time, with signals that the process cannot see.
 func standstill(ctx context.Context, pid int, after, length time.Duration) error {
 	if err := wait(ctx, after); err != nil {
 		return err
@@ -56,7 +56,7 @@ func standstill(ctx context.Context, pid int, after, length time.Duration) error
 		return err
 	}
 	waited := wait(ctx, length)
-	return errors.Join(waited, unix.Kill(pid, unix.SIGCONT)) // whatever happened, it goes on
+	return errors.Join(waited, unix.Kill(pid, unix.SIGCONT)) // in any case the process continues
 }
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -70,14 +70,13 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// hogs are processes that do nothing but use the processor.
+// hogs are processes that only use the processor.
 type hogs []*target.Process
 
-// startHogs starts n of them on some cores, nil for any. They are to be stopped
-// before anything else on those cores is, and together: Linux 6.18 was seen to
-// let a thread that was ending there wait behind six of them for as long as they
-// ran, holding its entries of /proc, while whoever reaped its process turned in
-// waitid(2), in the kernel, on those (shrink_dcache_parent).
+// startHogs starts n hogs on the given cores; nil for any. Stop all of them together, and before anything else on
+// those cores. On Linux 6.18 a thread that was ending on such a core waited behind six hogs for as long as they ran,
+// and kept its entries in /proc. The process that waited for it was spinning in waitid(2), in the kernel, because of
+// those entries (shrink_dcache_parent).
 func startHogs(ctx context.Context, e Env, n int, cpus []int) (hogs, error) {
 	var all hogs
 	for range n {
@@ -90,8 +89,8 @@ func startHogs(ctx context.Context, e Env, n int, cpus []int) (hogs, error) {
 	return all, nil
 }
 
-// crowded conducts a plan and has so many of them on each of the driver's cores, or of others, while an arm is
-// measured: once it is warm, so that the experiment is one that would have been valid.
+// crowded runs a plan with hogs on each of the driver's cores, or on others, while an arm is measured. They start
+// after the warm-up, so that the experiment would have been valid without them.
 func (e Env) crowded(ctx context.Context, p plan.Plan, each int,
 	on func(result.Placement) []int,
 ) (r *result.Result, err error) {
@@ -109,13 +108,13 @@ func (e Env) crowded(ctx context.Context, p plan.Plan, each int,
 			all, failed = startHogs(ctx, e, each*max(len(cpus), 1), cpus)
 		case event.Phase == experiment.Stopping && all != nil:
 			failed = errors.Join(failed, all.stop())
-			all = nil // the round may be made again
+			all = nil // the round may be repeated
 		}
 	})
 	return r, errors.Join(err, failed)
 }
 
-// stop stops all at once, as startHogs says.
+// stop stops all hogs together: see startHogs.
 func (h hogs) stop() error {
 	var stopping sync.WaitGroup
 	ended := make([]error, len(h))
@@ -126,7 +125,7 @@ func (h hogs) stop() error {
 	return errors.Join(ended...)
 }
 
-// proxied is a server that is reached through a proxy.
+// proxied is a server behind a proxy.
 type proxied struct {
 	experiment.Child
 	proxy *proxy
@@ -140,13 +139,12 @@ func (p proxied) Ready() control.Ready {
 
 func (p proxied) Stop() error { return errors.Join(p.Child.Stop(), p.proxy.close()) }
 
-// proxy passes bytes on between a driver and a server, and changes one digit
-// in every so many replies.
+// proxy forwards bytes between a driver and a server, and changes one digit in some of the replies.
 type proxy struct {
 	listener net.Listener
 	upstream string
 	every    uint64
-	replies  *atomic.Uint64 // seen
+	replies  *atomic.Uint64 // number of replies
 	changed  *atomic.Uint64
 
 	running sync.WaitGroup
@@ -171,11 +169,11 @@ func (p *proxy) accept() {
 	for {
 		driver, err := p.listener.Accept()
 		if err != nil {
-			return // it was closed
+			return // the listener was closed
 		}
 		server, err := net.Dial("tcp", p.upstream)
 		if err != nil {
-			_ = driver.Close() // the driver sees that there is no server
+			_ = driver.Close() // the driver sees that the server is not reachable
 			continue
 		}
 		p.hold(driver, server)
@@ -192,8 +190,8 @@ func (p *proxy) hold(all ...net.Conn) {
 	}
 }
 
-// pass copies what comes from one end to the other, piece by piece: with one
-// call in flight a piece from the server is a reply.
+// pass copies bytes from one end to the other, one read at a time: with one call in flight, each read from the server
+// is a reply.
 func (p *proxy) pass(to io.WriteCloser, from io.ReadCloser, change func([]byte)) {
 	defer func() { _, _ = to.Close(), from.Close() }() // so that the other direction ends too
 	buffer := make([]byte, 64<<10)
@@ -208,22 +206,21 @@ func (p *proxy) pass(to io.WriteCloser, from io.ReadCloser, change func([]byte))
 	}
 }
 
-// spoil changes the last digit of every so manieth reply: a byte that every
-// parser takes, and whose meaning is another.
+// spoil changes the last digit of some replies: every parser accepts the byte, but its meaning is different.
 func (p *proxy) spoil(reply []byte) {
 	if p.replies.Add(1)%p.every != p.every/2 {
 		return
 	}
 	for i := len(reply) - 1; i >= 0; i-- {
 		if c := reply[i]; c >= '0' && c <= '9' {
-			reply[i] ^= 1 // 0 to 9 stay digits
+			reply[i] ^= 1 // the result is still a digit
 			p.changed.Add(1)
 			return
 		}
 	}
 }
 
-// close ends every connection and waits for what carried them.
+// close ends every connection and waits for their goroutines.
 func (p *proxy) close() error {
 	err := p.listener.Close()
 	p.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"wirelab/results/report/verify"
 )
 
-// derivationTest edits exported results and looks whether that is seen.
+// derivationTest edits exported results and checks that verification finds each edit.
 func derivationTest() Test {
 	return Test{
 		Name:     "derivation",
@@ -56,8 +56,8 @@ func export(r *result.Result) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// derive verifies an exported document as "wirelab verify" does, and returns
-// what does not follow from its raw data.
+// derive verifies an exported document as "wirelab verify" does, and returns the parts that do not follow from its
+// raw data.
 func derive(exported []byte) error {
 	raw, _, err := verify.Split(exported)
 	if err != nil {
@@ -138,7 +138,7 @@ func (e edit) apply(exported []byte) ([]byte, error) {
 	return stdjson.Marshal(document)
 }
 
-// made is a result as an experiment of two arms leaves it, computed.
+// made returns a computed result with the form that an experiment of two arms leaves.
 func made() *result.Result {
 	p := plan.Plan{
 		Workload: "routeguide", Operation: "GetFeature", Seed: 1, Slices: 1,

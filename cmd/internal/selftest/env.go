@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// Asked says how tests are to be run.
+// Asked says how to run the tests.
 type Asked struct {
 	Long        bool
 	Loads, Busy []string
@@ -22,13 +22,13 @@ type Asked struct {
 	Seed        uint64
 }
 
-// Choose returns the tests with these names, all if there are none.
+// Choose returns the tests with these names, or all if there are none.
 func Choose(only []string) ([]Test, error) {
 	all := Tests()
 	if len(only) == 0 {
 		return all, nil
 	}
-	all = append(all, Gates()) // it takes long: only where it is asked for
+	all = append(all, Gates()) // it takes long, and so runs only if it is named
 	known := make([]string, len(all))
 	for i, t := range all {
 		known[i] = t.Name
@@ -41,7 +41,7 @@ func Choose(only []string) ([]Test, error) {
 	return slices.DeleteFunc(all, func(t Test) bool { return !slices.Contains(only, t.Name) }), nil
 }
 
-// Takes is how long a test takes, in its short or its long form.
+// Takes returns how long a test takes, in its short or its long form.
 func Takes(t Test, long bool) time.Duration {
 	if long {
 		return t.Long
@@ -49,7 +49,7 @@ func Takes(t Test, long bool) time.Duration {
 	return t.Short
 }
 
-// NewEnv is what tests need.
+// NewEnv returns what tests need.
 func NewEnv(ctx context.Context, l *prepare.Lab, o Asked) (Env, error) {
 	program, err := experiment.Program()
 	if err != nil {
@@ -76,8 +76,8 @@ func NewEnv(ctx context.Context, l *prepare.Lab, o Asked) (Env, error) {
 	return e, nil
 }
 
-// Blank is the report before any test has run. Its plan names what the
-// tests are tried on, so that it is found among the results.
+// Blank returns the report before any test has run. Its plan names the protocols under test, so that filters of
+// results find it.
 func Blank(ctx context.Context, l *prepare.Lab, e Env, o Asked) (*result.Result, error) {
 	p := plan.Plan{
 		Name: "selftest", About: "Does wirelab report known quantities correctly?",

@@ -17,29 +17,28 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// equalWire is the wire that equal servers are compared over.
+// equalWire is the wire over which equal servers are compared.
 const equalWire = "http1-proto"
 
-// ofEquals and ofUnequals are how many comparisons are made of the rounds of one
-// experiment, and roundsOf how many rounds each has: the fewest that allow a
-// claim. 1,000 of equals tell 5 % that are false from 8 %, without chance.
+// ofEquals and ofUnequals are how many comparisons are made from the rounds of one experiment. roundsOf is the number
+// of rounds of each: the fewest that allow a claim. With 1,000 comparisons of equals, 5 % false ones and 8 % can be
+// told apart despite chance.
 const (
 	ofEquals   = 1000
 	ofUnequals = 200
 	roundsOf   = claim.MinRounds
 )
 
-// footing is what equal servers burn for each request. It is there for those
-// that burn more: whatever else burning does to a server, it does to both. It is
-// long enough that the driver waits for each reply in the same way. With 500 ns,
-// some replies came before the driver's thread slept: on one machine the server
-// then spent 1.3 µs more on waking it, and 5 µs of burning cost 6.3 µs.
+// footing is the CPU time that equal servers use for each request, so that a server that uses more does so in the
+// same way: any side effect of spinning applies to both. It is so long that the driver waits for each reply in the
+// same way. With 500 ns, some replies came before the driver's thread slept. On one machine the server then spent 1.3
+// µs more on waking it, and 5 µs of spinning cost 6.3 µs.
 const footing = 20 * time.Microsecond
 
-// doubts is how often an experiment is made whose intervals miss.
+// doubts is how often an experiment is made whose intervals miss the truth.
 const doubts = 3
 
-// equalPlan compares equal servers with each other, and with those that burn more.
+// equalPlan compares equal servers with each other, and with those that use more CPU time.
 func equalPlan(rounds int, more ...time.Duration) plan.Plan {
 	p := plan.Plan{
 		Rounds: plan.Rounds{Min: rounds, Max: rounds},
@@ -57,7 +56,7 @@ func equalPlan(rounds int, more ...time.Duration) plan.Plan {
 	return p
 }
 
-// rounds tells how an experiment goes on.
+// rounds reports the progress of an experiment.
 func (e Env) rounds(what string) func(experiment.Event) {
 	return func(event experiment.Event) {
 		if event.Phase == experiment.RoundOver {
@@ -66,12 +65,10 @@ func (e Env) rounds(what string) func(experiment.Event) {
 	}
 }
 
-// equalArmsTest compares a server with itself, and with one of a known cost. An
-// interval of 95 % misses what it is of one time in twenty, and the comparisons
-// of one experiment share its rounds, so that it then misses in many of them:
-// such an experiment is made again, as it would be by whoever doubts it, and
-// again. Three that miss are by chance one time in 8,000; an analysis that is
-// wrong, or burning that is, misses in all.
+// equalArmsTest compares a server with itself, and with one of a known cost. An interval of 95 % misses the truth one
+// time in twenty. The comparisons of one experiment share its rounds, so they then miss together. Such an experiment
+// is repeated, up to three times in all. Three misses happen by chance one time in 8,000, whereas a wrong analysis,
+// or wrong spinning, misses every time.
 func equalArmsTest() Test {
 	return Test{
 		Name: "twins",
@@ -98,8 +95,8 @@ func equalArmsTest() Test {
 	}
 }
 
-// equalArms is one experiment of the test. missed is whether all that is wrong with
-// it is that the intervals do not hold what a server is known to burn.
+// equalArms makes one experiment of the test. missed reports that the only thing wrong is that the intervals miss the
+// known cost.
 func (e Env) equalArms(ctx context.Context) (f finding, missed bool, err error) {
 	spins := choose(e, []time.Duration{5 * time.Microsecond},
 		[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
@@ -158,14 +155,14 @@ func (e Env) falsely(r *result.Result) (finding, error) {
 		len(r.Rounds), len(all), most, 100*float64(suspect)/float64(max(made, 1))), figures...), nil
 }
 
-// power is what became of many comparisons with a known difference.
+// power counts the outcomes of many comparisons with a known difference.
 type power struct {
 	spin            time.Duration
 	made, held, won int
 	low, high       float64 // µs: the interval over all rounds
 }
 
-// power makes comparisons of some rounds of the first arm and one that spins.
+// power makes comparisons from some rounds of the first arm and of one that spins.
 func (e Env) power(r *result.Result, arm int, spin time.Duration) (power, error) {
 	p := power{spin: spin}
 	random := rand.New(rand.NewPCG(e.Seed, uint64(arm)))
@@ -176,7 +173,7 @@ func (e Env) power(r *result.Result, arm int, spin time.Duration) (power, error)
 			rounds = chosen(len(r.Rounds), roundsOf, random)
 		}
 		c := pick(r, 0, arm, rounds, nil)
-		// Both arms are ours and equal but for the spin.
+		// Both arms are equal except for the spin.
 		row := analyse.Result(c).Loads[0].Row(plan.ServerCPU)
 		base, d := row.Cells[0].Estimate, row.Cells[1].Difference
 		if !base.Known || d == nil || !d.Known {
@@ -215,7 +212,7 @@ func (p power) figures() []result.Figure {
 			Name: fmt.Sprintf("+%v: interval holds it", p.spin), Unit: "%", Found: p.share(p.held), Low: 90, High: 100,
 			Note: fmt.Sprintf("of %d", p.made),
 		},
-		// The power curve is shown and not required: it is the machine's.
+		// The power curve is shown but not required, since it depends on the machine.
 		{
 			Name: fmt.Sprintf("+%v: found", p.spin), Unit: "%", Found: p.share(p.won), High: 100,
 			Note: "shown, not required",
@@ -223,7 +220,7 @@ func (p power) figures() []result.Figure {
 	}
 }
 
-// driftTest compares a server with itself while something else comes and goes.
+// driftTest compares a server with itself while another program starts and stops.
 func driftTest() Test {
 	return Test{
 		Name:  "drift",
@@ -239,8 +236,8 @@ func driftTest() Test {
 			tell := e.rounds("drift")
 			r, err := e.conduct(ctx, p, nil, func(event experiment.Event) {
 				tell(event)
-				// On in the middle third of the rounds, from the middle of a
-				// round to the middle of a round: neither arm's alone.
+				// The other program runs in the middle third of the rounds, from the middle of one round to the
+				// middle of another, so that it affects both arms.
 				at := float64(event.Round-1) + float64(event.Step)/float64(max(event.Steps, 1))
 				third := float64(p.Rounds.Min) / 3
 				wanted := event.Phase == experiment.Measuring && at > third && at < 2*third
@@ -266,8 +263,8 @@ func driftTest() Test {
 	}
 }
 
-// slowed shows that the hog was felt: how much slower the middle third was,
-// and what a comparison of the thirds, one after the other, would have said.
+// slowed shows that the other program had an effect: how much slower the middle third was, and what a comparison of
+// the thirds, one after the other, would have claimed.
 func slowed(r *result.Result) []result.Figure {
 	m, err := kinds.MetricByID(plan.Throughput)
 	if err != nil {

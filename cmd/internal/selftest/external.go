@@ -7,7 +7,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// externalTest measures servers whose response times are known, as ones that are not ours.
+// externalTest measures servers with known response times through descriptions, as external services.
 func externalTest() Test {
 	return Test{
 		Name: "external",
@@ -19,7 +19,7 @@ func externalTest() Test {
 	}
 }
 
-// externalWires are those that a service that is not ours mostly has.
+// externalWires are the protocols that external services mostly use.
 var externalWires = map[string]bool{ // read only
 	"http1-json": true, "h2c-json": true, "http2-json": true, "http3-proto": true, "grpc": true, "graphql": true,
 	"websocket": true,
@@ -35,7 +35,8 @@ func runExternal(ctx context.Context, e Env) (finding, error) {
 	for _, driver := range []string{plan.DriverClient, plan.DriverRaw} {
 		e.Driver = driver
 		for _, wire := range e.Wires {
-			// Over these wires the raw driver cannot carry services that are not ours, and GraphQL is HTTP/1.1 to it.
+			// Over these wires the raw driver cannot call external services. To the raw driver, GraphQL is the same
+			// as HTTP/1.1.
 			if !externalWires[wire.Protocol.Name] ||
 				driver == plan.DriverRaw && (wire.DialRaw == nil || wire.Protocol.Name == "graphql") {
 				continue
@@ -48,10 +49,10 @@ func runExternal(ctx context.Context, e Env) (finding, error) {
 			}
 		}
 	}
-	// The raw driver does not sleep while calls are under way, so that several of them would wait for each other.
+	// The raw driver does not sleep while calls are in flight, so several raw drivers would disturb each other.
 	first := slices.IndexFunc(jobs, func(j job) bool { return j.env.Driver == plan.DriverRaw })
 	if first < 0 {
-		first = len(jobs) // it is Linux's
+		first = len(jobs) // the raw driver exists only on Linux
 	}
 	var all truths
 	all.measure(ctx, e, jobs[:first], beside)
@@ -59,7 +60,7 @@ func runExternal(ctx context.Context, e Env) (finding, error) {
 	return all.finding(), nil
 }
 
-// appendLaws adds a wire under each law; in the short form under one of the first two, in turn.
+// appendLaws adds a wire under each law. In the short form it adds it under the first two in turn.
 func appendLaws(jobs []job, j job) []job {
 	all := laws(j.env)
 	if !j.env.Long {

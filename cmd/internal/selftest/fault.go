@@ -20,7 +20,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// faultWire is the wire that faults are tried on: replies are text.
+// faultWire is the wire on which faults are tried. Its replies are text.
 const faultWire = "http1-json"
 
 // starvedTest takes the processor away from the driver.
@@ -57,7 +57,7 @@ func starvedTest() Test {
 	}
 }
 
-// published names the times that an analysis gives of the first arm.
+// published names the times that an analysis publishes for the first arm.
 func published(load claim.LoadAnalysis) []string {
 	var all []string
 	for _, row := range load.Rows {
@@ -81,8 +81,8 @@ func why(load claim.LoadAnalysis) []string {
 	return all
 }
 
-// strained reports whether the machine kept the first arm's experiment waiting, by the gates that
-// look at nothing else.
+// strained reports whether the machine delayed the first arm's experiment, according to the gates that check only
+// this.
 func strained(load claim.LoadAnalysis) bool {
 	return slices.ContainsFunc(load.Arms[0].Checks, func(c claim.Check) bool {
 		switch c.Gate {
@@ -93,14 +93,14 @@ func strained(load claim.LoadAnalysis) bool {
 	})
 }
 
-// The standstill of the server, and from when on a call is a slow one.
+// The length of the server's stop, and the response time from which on a call counts as slow.
 const (
 	stopRate  = 400 // calls per second
 	stopTime  = 500 * time.Millisecond
 	slowAfter = 20 * time.Millisecond
 )
 
-// slowDue is how many calls are due in the standstill so early that they end slow.
+// slowDue is how many calls are due early enough in the stop to become slow.
 var slowDue = stopRate * (stopTime - slowAfter).Seconds()
 
 // stoppedTest stops the server's process under a constant rate.
@@ -129,9 +129,9 @@ func stoppedTest() Test {
 	}
 }
 
-// charged judges the response times of calls among which a server stood still. A machine
-// that was busy makes other calls slow as well and none quick, so that too many are no fault of
-// wirelab's there, and too few always are.
+// charged judges the response times of calls during which a server was stopped. A busy machine makes other calls slow
+// too, but never makes a slow call fast. So on such a machine too many slow calls are no error of wirelab, and too
+// few always are.
 func charged(h *stat.Histogram, busy bool) finding {
 	found, longest := float64(h.Count()-h.CountAtMost(int64(slowAfter))), float64(h.Max())/1e6
 	slow := result.Figure{
@@ -144,7 +144,7 @@ func charged(h *stat.Histogram, busy bool) finding {
 	return f
 }
 
-// stopOnce measures a server that is stopped meanwhile, once.
+// stopOnce makes one measurement of a server that is stopped during it.
 func stopOnce(ctx context.Context, e Env) (*result.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -174,7 +174,7 @@ func stopOnce(ctx context.Context, e Env) (*result.Result, error) {
 	return r, errors.Join(err, failed)
 }
 
-// spoilEvery is how many replies there are to one that is changed.
+// spoilEvery is the number of replies for each one that is changed.
 const spoilEvery = 10_000
 
 // flippedTest changes one byte in ten thousand replies on their way.
@@ -198,8 +198,8 @@ func flippedTest() Test {
 	}
 }
 
-// spoilt judges a result of so many replies, so many of them changed in what was measured. Where
-// calls were too few for one to be changed, nothing is shown.
+// spoilt judges a result with the given number of replies, of which some were changed. If there were too few calls
+// for one to be changed, the test shows nothing.
 func spoilt(r *result.Result, replies, changed uint64) finding {
 	trial, load := r.Rounds[0].Trials[0], analyse.Result(r).Loads[0]
 	shown := 0
@@ -220,8 +220,8 @@ func spoilt(r *result.Result, replies, changed uint64) finding {
 	return f
 }
 
-// flipOnce measures a server some of whose replies are changed for so long, and tells how many
-// there were, and how many of those measured were changed.
+// flipOnce measures a server some of whose replies are changed. It returns how many replies there were, and how many
+// of the measured ones were changed.
 func flipOnce(ctx context.Context, e Env, slice time.Duration) (r *result.Result, seen, made uint64, err error) {
 	var replies, changed atomic.Uint64
 	arrange := func(b experiment.Bench) experiment.Bench {

@@ -8,19 +8,19 @@ import (
 	"wirelab/lab/plan"
 )
 
-// companies names the companies, as they are chosen.
+// companies maps the values of --busy to companies.
 var companies = []struct {
 	word string
 	with company
 }{{"none", alone}, {"driver", besideDriver}, {"server", besideServer}}
 
-// CheckGates tells what is wrong with how runs of [Gates] were chosen.
+// CheckGates returns an error if the choice of runs for [Gates] is wrong.
 func (e Env) CheckGates() error {
 	_, _, err := e.gates()
 	return err
 }
 
-// gates are the paces and the companies that were asked for.
+// gates returns the paces and companies that were chosen.
 func (e Env) gates() ([]pace, []company, error) {
 	if e.Driver != "" && e.Driver != plan.DriverClient && e.Driver != plan.DriverRaw {
 		return nil, nil, wirelab.UnknownName("driver", e.Driver, []string{plan.DriverClient, plan.DriverRaw}, "")

@@ -18,8 +18,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Gates is the test of the gates as what they are: a classifier of numbers into true and false ones. It takes long,
-// and is run where it is asked for.
+// Gates tests the gates as a classifier of numbers into true and false ones. It takes long, and runs only if it is
+// named.
 func Gates() Test {
 	return Test{
 		Name: "gates",
@@ -32,17 +32,17 @@ func Gates() Test {
 	}
 }
 
-// pace is a server of known law under one load.
+// pace is a server with a known law under one load.
 type pace struct {
 	inject string
 	load   plan.Load
 	slice  time.Duration
-	driver string // as a plan has it
+	driver string // as in a plan
 }
 
-// paces are from 50 µs of work to a call of 2 s. Delays take no processor, so that a call waits for no other; work
-// does, and so it is not made side by side. Slices have some 40 calls at least, and laws are so narrow that chance
-// moves the mean of so few by 1 % at most. Driver is as a plan has it.
+// paces range from 50 µs of work to calls of 2 s. A delay uses no processor time, so calls do not wait for each
+// other. Work does, and so calls with work run one at a time. Slices have at least about 40 calls, and laws are so
+// narrow that chance moves the mean of so few calls by at most 1 %. driver is as in a plan.
 func paces(driver string) []pace {
 	rate := func(perSecond float64, inFlight int) plan.Load {
 		return plan.Load{Rate: perSecond, Arrivals: plan.Constant, InFlight: inFlight}
@@ -62,16 +62,16 @@ func paces(driver string) []pace {
 	}
 }
 
-// verdicts are runs and their numbers, by what they were and what was done with them. A run is true if every number
-// that it has, published or refused, is; and it is refused if one of them is. A false run is refused if each of its
-// false numbers is.
+// verdicts counts runs and their numbers, by whether they were true and whether they were refused. A run is true if
+// all its numbers are true, published or refused. A true run is refused if one of its numbers is refused. A false run
+// is refused if each of its false numbers is refused.
 type verdicts struct {
 	trueRuns, trueRunsRefused, falseRuns, falseRunsPublished int
 
 	truePublished, trueRefused, falsePublished, falseRefused int
 
-	wrong  []string // published and false
-	strict []string // refused and true
+	wrong  []string // false and published
+	strict []string // true and refused
 }
 
 func (v *verdicts) add(w verdicts) {
@@ -90,7 +90,7 @@ func (v *verdicts) add(w verdicts) {
 func (v *verdicts) trues() int  { return v.truePublished + v.trueRefused }
 func (v *verdicts) falses() int { return v.falsePublished + v.falseRefused }
 
-// run counts what was judged so far as one run.
+// run counts the numbers judged since the last call as one run.
 func (v *verdicts) run() {
 	switch {
 	case v.falses() > 0:
@@ -108,7 +108,7 @@ func (v verdicts) String() string {
 		v.falses())
 }
 
-// figures are the shares, with what chance allows of so many.
+// figures returns the shares, with what chance allows for so many runs.
 func (v *verdicts) figures() []result.Figure {
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
 	return []result.Figure{
@@ -123,7 +123,7 @@ func (v *verdicts) figures() []result.Figure {
 	}
 }
 
-// company is what else runs while a pace is measured.
+// company says what else runs while a pace is measured.
 type company string
 
 const (
@@ -132,7 +132,7 @@ const (
 	besideServer company = "next to a process on the server's core"
 )
 
-// cores are those that the company runs on; none of what runs alone.
+// cores returns the cores that the company uses; none if there is no company.
 func (c company) cores(at result.Placement) []int {
 	switch c {
 	case besideDriver:
@@ -143,8 +143,8 @@ func (c company) cores(at result.Placement) []int {
 	return nil
 }
 
-// runGates measures every pace alone and beside a process that uses the processor of driver or server, and judges each
-// number by the law and by what the wire takes here, which is measured in between.
+// runGates measures every pace alone and next to a process that uses the processor of driver or server. It judges
+// each number by the law and by the time of the wire here, which it measures in between.
 func runGates(ctx context.Context, e Env) (finding, error) {
 	var all verdicts
 	by := map[company]*verdicts{alone: {}, besideDriver: {}, besideServer: {}}
@@ -154,7 +154,7 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 	if err != nil {
 		return finding{}, err
 	}
-	whole := len(e.Loads) == 0 && len(e.Busy) == 0 // then there are runs of either kind
+	whole := len(e.Loads) == 0 && len(e.Busy) == 0 // a whole test has both kinds of runs
 	for repeat := range choose(e, 1, 5) {
 		for i, p := range chosen {
 			wire, err := wireTimes(ctx, e, p)
@@ -186,8 +186,8 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 	return gatesFound(ctx, all, by, rows, unable, whole)
 }
 
-// gatesFound is what came of the runs that there were, also of those before an interruption. Whole tells that none was
-// left out by choice.
+// gatesFound judges the runs that were made, also after an interruption. whole reports that no run was left out by
+// choice.
 func gatesFound(
 	ctx context.Context, all verdicts, by map[company]*verdicts, rows []result.Figure, unable []string, whole bool,
 ) (finding, error) {
@@ -218,7 +218,7 @@ func (p pace) String() string {
 	return fmt.Sprintf("%s with %d in flight", p.inject, p.load.InFlight)
 }
 
-// plan is how a pace is measured.
+// plan returns the plan for measuring a pace.
 func (p pace) plan(behaviour string) plan.Plan {
 	return plan.Plan{
 		Arms: []plan.Arm{{Protocol: faultWire, Inject: behaviour, Driver: p.driver}}, Loads: []plan.Load{p.load},
@@ -227,9 +227,9 @@ func (p pace) plan(behaviour string) plan.Plan {
 	}
 }
 
-// wireTimes are those of a server that does nothing, under the same load: what wire and machine add to the law.
+// wireTimes measures a server that does nothing under the same load: the time that wire and machine add to the law.
 func wireTimes(ctx context.Context, e Env, p pace) (*stat.Histogram, error) {
-	if p.slice > time.Second { // a call of seconds does not ask for that
+	if p.slice > time.Second { // a pace with calls of seconds does not need slices of that length
 		p.slice = time.Second
 	}
 	r, err := e.conduct(ctx, p.plan(""), nil, nil)
@@ -239,8 +239,8 @@ func wireTimes(ctx context.Context, e Env, p pace) (*stat.Histogram, error) {
 	return calmest(r)
 }
 
-// calmest is the round in which a wire took the least. What else runs makes calls longer and none shorter, and a law
-// to which a neighbour's doing was added would call true what is false.
+// calmest returns the round with the shortest times of the wire. Other programs make calls longer and never shorter.
+// If their effect were added to the law, a false number would count as true.
 func calmest(r *result.Result) (*stat.Histogram, error) {
 	var least *stat.Histogram
 	for _, round := range r.Rounds {
@@ -256,7 +256,7 @@ func calmest(r *result.Result) (*stat.Histogram, error) {
 	return least, nil
 }
 
-// classify measures a pace and tells of each number whether it is true, and whether it was published.
+// classify measures a pace, and records for each number whether it is true and whether it was published.
 func (p pace) classify(ctx context.Context, e Env, wire *stat.Histogram, with company) (v verdicts, err error) {
 	var r *result.Result
 	if with == alone {
@@ -278,7 +278,7 @@ func (p pace) classify(ctx context.Context, e Env, wire *stat.Histogram, with co
 			!slices.Contains([]float64{0, 0.5, 0.9, 0.99}, m.Quantile) || m.Service {
 			continue
 		}
-		// Of a law as narrow as these a quantile is that of the law and of the wire, added.
+		// For laws this narrow, a quantile is that of the law plus that of the wire.
 		want := truth.Mean() + time.Duration(wire.Mean())
 		if m.Quantile > 0 {
 			want = truth.Quantile(m.Quantile) + time.Duration(wire.Quantile(m.Quantile))
@@ -289,8 +289,8 @@ func (p pace) classify(ctx context.Context, e Env, wire *stat.Histogram, with co
 	return v, nil
 }
 
-// law is how long a pace's calls take without the wire. What works for a time takes that time, where no call waits
-// for another.
+// law returns how long a pace's calls take without the wire. A server that works for a time takes that time, since no
+// call waits for another.
 func (p pace) law() (inject.Truth, error) {
 	behaviour, err := inject.Parse(p.inject)
 	if spin := behaviour.Spin(); err == nil && spin > 0 {
@@ -303,8 +303,8 @@ func (p pace) law() (inject.Truth, error) {
 	return truth, err
 }
 
-// truthShare and truthFloor are what a number may be off by: what lateness and pauses may move it by, and what a
-// virtual machine takes now more and now less to wake.
+// truthShare and truthFloor are the allowed errors of a number: the effect of lateness and pauses, and the varying
+// time in which a virtual machine wakes up.
 const (
 	truthShare = 0.05
 	truthFloor = 100 * time.Microsecond
@@ -315,7 +315,7 @@ func (v *verdicts) judge(name string, found claim.Estimate, want time.Duration) 
 	value := found.Value
 	if !found.Known {
 		if found.Refused == nil {
-			return // nothing was measured, and there is nothing to be refused
+			return // nothing was measured, so nothing can be refused
 		}
 		value = found.Refused.Value
 	}

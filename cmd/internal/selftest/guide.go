@@ -17,16 +17,16 @@ import (
 	"wirelab/workload/routeguide/gen"
 )
 
-// guideJSON is the call over HTTP, whatever its version.
+// guideJSON is the call over HTTP, for every version.
 const guideJSON = `{path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}`
 
-// describedGuide is that description, prepared for drivers. What gRPC serves is asked of a server of ours.
+// describedGuide returns this description, prepared for drivers. For gRPC it asks one of our servers for its schema.
 func describedGuide(ctx context.Context, l *prepare.Lab) (json.RawMessage, error) {
 	point, err := proto.Marshal(&gen.Point{Latitude: 409146138, Longitude: -746188906})
 	if err != nil {
 		return nil, err
 	}
-	call := append([]byte{1, 1, 0}, point...) // a call, of the first operation, without a deadline
+	call := append([]byte{1, 1, 0}, point...) // a call of the first operation, without a deadline
 	d, err := external.Parse("", fmt.Appendf(nil, guideText, guideJSON, base64.StdEncoding.EncodeToString(call)))
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func describedGuide(ctx context.Context, l *prepare.Lab) (json.RawMessage, error
 	return json.Marshal(p)
 }
 
-// ownSchema starts routeguide over gRPC, and asks what it serves.
+// ownSchema starts routeguide over gRPC, and asks it for its schema.
 func ownSchema(ctx context.Context, l *prepare.Lab, wire external.Wire,
 	text external.WireText,
 ) (schema *grpcschema.Schema, err error) {
@@ -66,8 +66,8 @@ func ownSchema(ctx context.Context, l *prepare.Lab, wire external.Wire,
 	return l.Services.Reflected(ctx, listener.Addr().String(), wire, text)
 }
 
-// guideText is routeguide as a user would describe it. Its wires have the names of ours, so that our servers answer. Of
-// WebSocket it is the message that a client of ours sends.
+// guideText describes routeguide as a user would. Its wires have the names of ours, so that our servers answer. For
+// WebSocket it has the message that our client sends.
 const guideText = `
 service: routeguide
 wires:

@@ -14,24 +14,24 @@ import (
 	"wirelab/lab/result/analyse"
 )
 
-// Broker makes a bench whose brokers do what is known beforehand: each is a null broker
-// with these arguments. Its arms are of messageProtocol.
+// Broker makes a bench whose brokers have a known behaviour: each is a null broker with these arguments. Its arms are
+// of messageProtocol.
 type Broker func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error)
 
-// messageProtocol is the way to a broker that messages are tried on.
+// messageProtocol is the broker and API with which messages are tested.
 const messageProtocol = "nats-jetstream"
 
-// messageRate leaves a driver that looks at the clock before each message no time to do
-// anything else (docs/adr/0031).
+// messageRate leaves no time for other work to a driver that looks at the clock before each message (docs/adr/0031).
 const messageRate = 400.9
 
-// The broker that takes its time, a hundred times what the client does, and the one that delivers messages twice.
+// The delay of the slow broker, a hundred times the client's own time, and the share of messages that the other
+// broker delivers twice.
 const (
 	brokerDelay = 100 * time.Millisecond
 	doubleEvery = 1000
 )
 
-// messagesTest sends messages through brokers of which it is known what they do.
+// messagesTest sends messages through brokers with known behaviour.
 func messagesTest() Test {
 	return Test{
 		Name:  "messages",
@@ -68,7 +68,7 @@ func messagesTest() Test {
 	}
 }
 
-// send runs a load of messages for so long before a null broker with arguments.
+// send runs a load of messages against a null broker with arguments.
 func (e Env) send(ctx context.Context, l plan.Load, slice time.Duration, args ...string) (*result.Result, error) {
 	p := plan.Plan{
 		Workload: "messaging", Operation: "Publish", Floor: plan.FloorNone, Nodes: 1,
@@ -80,14 +80,13 @@ func (e Env) send(ctx context.Context, l plan.Load, slice time.Duration, args ..
 	}, nil)
 }
 
-// timesOf are the published times of messages beside the broker's delay, or why there
-// are none.
+// timesOf compares the published times of messages with the broker's delay, or returns why there are none.
 func timesOf(r *result.Result) (figures []result.Figure, why string) {
 	load := analyse.Result(r).Loads[0]
 	for _, row := range load.Rows {
 		m, err := kinds.MetricByID(row.Metric)
 		if err != nil || m.Quantile == 0 || m.ID == plan.AcceptedP50 || m.ID == plan.AcceptedP99 {
-			continue // accepted is before the broker has it
+			continue // accepted: before the broker has the message
 		}
 		if found := row.Cells[0].Estimate; found.Known {
 			figures = append(figures, near(messageProtocol+": "+m.ID, found.Value, brokerDelay, "published"))
@@ -98,7 +97,7 @@ func timesOf(r *result.Result) (figures []result.Figure, why string) {
 	return figures, why
 }
 
-// doubles judges a broker that delivers one message of so many twice.
+// doubles judges a broker that delivers some messages twice.
 func doubles(r *result.Result) []result.Figure {
 	m, shown := r.Rounds[0].Trials[0].Messages, 0
 	for _, row := range analyse.Result(r).Loads[0].Rows {
@@ -106,7 +105,7 @@ func doubles(r *result.Result) []result.Figure {
 			shown++
 		}
 	}
-	made := float64(m.Delivered / doubleEvery) // give or take where the counting began
+	made := float64(m.Delivered / doubleEvery) // approximate, depending on where counting began
 	return []result.Figure{
 		{
 			Name: "messages found duplicated", Unit: "messages", Found: float64(m.Duplicated), Low: max(1, made-1),

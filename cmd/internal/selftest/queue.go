@@ -12,8 +12,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// queueTest computes a queue whose response times are known, M/M/1, and asks
-// whether the intervals of its quantiles cover the truth as often as they say.
+// queueTest simulates a queue with known response times, M/M/1, and checks whether the intervals of its quantiles
+// cover the truth as often as stated.
 func queueTest() Test {
 	return Test{
 		Name:     "queue",
@@ -24,7 +24,7 @@ func queueTest() Test {
 			var figures []result.Figure
 			for _, c := range []struct {
 				busy  float64
-				calls int // of a round: long enough to hold many busy periods
+				calls int // per round: enough for many busy periods
 			}{{0.3, 10_000}, {0.7, 10_000}, {0.9, 100_000}} {
 				e.Say(fmt.Sprintf("a queue %.0f %% busy", 100*c.busy))
 				found, err := coverage(ctx, c.busy, c.calls, e.Seed)
@@ -39,13 +39,13 @@ func queueTest() Test {
 	}
 }
 
-// repeats is how often a queue is measured.
+// repeats is how often each queue is measured.
 const repeats = 200
 
-// coverage measures a queue with the share busy, again and again, and counts
-// how often the interval of each quantile holds the true one.
+// coverage measures a queue with the load busy repeatedly, and counts how often the interval of each quantile
+// contains the true value.
 func coverage(ctx context.Context, busy float64, calls int, seed uint64) ([]result.Figure, error) {
-	const rounds, mean = 10, 1e6 // ns of service
+	const rounds, mean = 10, 1e6 // mean service time in ns
 	quantiles := []float64{0.5, 0.99}
 	covered := make([]int, len(quantiles))
 	for repeat := range repeats {
@@ -62,7 +62,7 @@ func coverage(ctx context.Context, busy float64, calls int, seed uint64) ([]resu
 			if err != nil {
 				return nil, err
 			}
-			// The response time of M/M/1 is exponential.
+			// The response time of M/M/1 has an exponential distribution.
 			if truth := -math.Log1p(-q) * mean / (1 - busy); found.Low <= truth && truth <= found.High {
 				covered[i]++
 			}
@@ -78,12 +78,12 @@ func coverage(ctx context.Context, busy float64, calls int, seed uint64) ([]resu
 	return figures, nil
 }
 
-// queue returns the response times of calls of an M/M/1 queue in its steady
-// state, by Lindley's recursion: a call waits for what the last one left.
+// queue returns the response times of calls of an M/M/1 queue in its steady state. It uses Lindley's recursion: a
+// call waits for the work that the previous one left.
 func queue(busy, mean float64, calls int, random *rand.Rand) *stat.Histogram {
 	h := stat.NewHistogram()
 	wait := 0.0
-	if random.Float64() < busy { // of those that come to a steady queue, that share has to wait
+	if random.Float64() < busy { // in the steady state this share of calls has to wait
 		wait = random.ExpFloat64() * mean / (1 - busy)
 	}
 	for range calls {
@@ -94,7 +94,7 @@ func queue(busy, mean float64, calls int, random *rand.Rand) *stat.Histogram {
 	return h
 }
 
-// extremes returns the least and the largest of what was found.
+// extremes returns the smallest and the largest of the measured values.
 func extremes(figures []result.Figure) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, f := range figures {
@@ -103,7 +103,7 @@ func extremes(figures []result.Figure) (low, high float64) {
 	return low, high
 }
 
-// mergeTest records the same calls by one driver and by four.
+// mergeTest records the same calls with one driver and with four.
 func mergeTest() Test {
 	return Test{
 		Name:     "merge",
@@ -151,7 +151,7 @@ func mergeTest() Test {
 	}
 }
 
-// crossed is a recording as it arrives at the other end of a pipe.
+// crossed returns a recording as it arrives at the other end of a pipe.
 func crossed(r *load.Recording) (*load.Recording, error) {
 	line, err := json.Marshal(r)
 	if err != nil {

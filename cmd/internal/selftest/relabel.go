@@ -11,22 +11,21 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Tally is what became of many comparisons of one metric under one load.
+// Tally counts the outcomes of many comparisons of one metric under one load.
 type Tally struct {
 	Load, Metric string
 	Primary      bool
-	// Made had a difference to judge; Claimed were called better or worse,
-	// Suspect had p < 0.05 before the correction for many comparisons.
+	// Made is how many comparisons had a difference to judge. Claimed were called better or worse. Suspect had p <
+	// 0.05 before the correction for multiple comparisons.
 	Made, Claimed, Suspect, Equivalent int
 }
 
 // False is the share of claims.
 func (t *Tally) False() float64 { return float64(t.Claimed) / float64(max(t.Made, 1)) }
 
-// Relabel makes comparisons of an A/A experiment, whose arms a and b are the
-// same: each takes some of the rounds, and in each round swaps the two names
-// or not, by a coin. Every difference found is then a false one. Because the
-// coins are independent, so are the comparisons, whatever the rounds hold.
+// Relabel makes comparisons from an A/A experiment, whose arms a and b are equal. Each comparison takes some of the
+// rounds, and swaps the two names in each round or not, by a coin flip. So every difference that it finds is false.
+// The coin flips are independent, and so are the comparisons, whatever is in the rounds.
 func Relabel(r *result.Result, a, b, comparisons, rounds int, random *rand.Rand) ([]*Tally, error) {
 	switch {
 	case a == b || max(a, b) >= len(r.Arms) || min(a, b) < 0 || r.Plan.Arms[a].Protocol != r.Plan.Arms[b].Protocol:
@@ -70,15 +69,15 @@ func (t *Tally) count(d *claim.Difference) {
 	}
 }
 
-// chosen returns some of n rounds, in the order they were run.
+// chosen returns some of n rounds, in the order in which they ran.
 func chosen(n, some int, random *rand.Rand) []int {
 	all := random.Perm(n)[:some]
 	slices.Sort(all)
 	return all
 }
 
-// pick returns the result of arms a and b alone, as its first and second, in
-// the given rounds. With random the two change names in half of the rounds.
+// pick returns the result of only arms a and b, as its first and second, in the given rounds. With random, the two
+// swap names in half of the rounds.
 func pick(r *result.Result, a, b int, rounds []int, random *rand.Rand) *result.Result {
 	c := *r
 	c.Plan.Arms = []plan.Arm{r.Plan.Arms[a], r.Plan.Arms[b]}

@@ -1,7 +1,6 @@
-// Package selftest tries wirelab itself: it measures what is known beforehand,
-// or cannot be there, the way that users measure, with real child processes,
-// the conductor and the analysis, and tells what was found beside what must
-// be. It knows the rooms that an experiment goes through, and no wire.
+// Package selftest tests wirelab itself. It measures quantities that are known beforehand, or that must not be found,
+// in the way that users measure: with real child processes, the runner and the analysis. It reports what was found
+// and what is required. It knows the packages that an experiment uses. It must not know how a wire works.
 package selftest
 
 import (
@@ -21,56 +20,56 @@ import (
 	"wirelab/lab/result"
 )
 
-// Env is what tests need of the world.
+// Env is what tests need from outside.
 type Env struct {
 	// Program is the path of wirelab, with the commands serve, drive and hog.
 	Program string
-	// Arms describes a plan's arms, or tells what is wrong with them.
+	// Arms describes a plan's arms, or returns an error if they are wrong.
 	Arms func(plan.Plan) ([]result.Arm, error)
-	// External is routeguide described as a service that is not ours, for drivers: its GetFeature over wires that have
-	// the names of ours.
+	// External returns a description of routeguide as an external service, for drivers: its GetFeature over wires
+	// with the names of ours.
 	External func(context.Context) (json.RawMessage, error)
-	// Broker makes benches of brokers that do what is known beforehand.
+	// Broker makes benches of brokers with known behaviour.
 	Broker Broker
-	// Wires are the usual cells of routeguide that carry GetFeature, and Feeds those that carry ListFeatures as events.
+	// Wires are the usual cells of routeguide that have GetFeature. Feeds are those that have ListFeatures as events.
 	Wires, Feeds []wirelab.Cell
 	Environment  result.Environment
-	// Keep stores a result that tells more about a failure, and returns its id.
+	// Keep stores a result that shows more about a failure, and returns its id.
 	Keep func(context.Context, *result.Result) (string, error)
-	// Say is told what a test is doing, a line at a time, from any goroutine.
+	// Say receives lines on what a test does. It may be called from any goroutine.
 	Say func(line string)
-	// Long asks for the long form.
+	// Long selects the long form.
 	Long bool
-	// Loads, Busy and Driver choose runs of [Gates]: those whose names have one of the words in them, and by which
-	// driver they are made. nil is all of them, and "" the usual driver.
+	// Loads, Busy and Driver choose runs of [Gates]: those whose names contain one of the words, and the driver that
+	// makes them. nil selects all runs, and "" the usual driver.
 	Loads, Busy []string
 	Driver      string
-	// Seed draws what is drawn in computed tests.
+	// Seed is the seed of computed tests.
 	Seed uint64
 
-	external json.RawMessage // what drivers call in place of their cell; nil: that
+	external json.RawMessage // what drivers call instead of their cell; nil: the cell
 }
 
-// Test is one of the trials.
+// Test is one test.
 type Test struct {
-	Name     string // as --only takes it
-	Shows    string // what it is for, in a sentence
+	Name     string // name for --only
+	Shows    string // purpose of the test, in a sentence
 	Required string // what must be found
-	// Takes is about how long the short and the long form take.
+	// Short and Long are about how long the two forms take.
 	Short, Long time.Duration
 	run         func(ctx context.Context, e Env) (finding, error)
 }
 
-// finding is what a test found.
+// finding is the outcome of a test.
 type finding struct {
 	found   string
 	pass    bool
-	refused bool // if not pass: the gates let too little be said
+	refused bool // if it did not pass: the gates refused too much for a verdict
 	figures []result.Figure
 	kept    []string
 }
 
-// judged is a finding that passes if all its figures do.
+// judged returns a finding that passes if all its figures do.
 func judged(found string, figures ...result.Figure) finding {
 	f := finding{found: found, pass: len(figures) > 0, figures: figures}
 	for _, one := range figures {
@@ -79,7 +78,7 @@ func judged(found string, figures ...result.Figure) finding {
 	return f
 }
 
-// Tests returns all tests, in the order they are run: what is computed first.
+// Tests returns all tests in the order in which they run: computed tests first.
 func Tests() []Test {
 	return []Test{
 		queueTest(), mergeTest(), derivationTest(),
@@ -88,15 +87,15 @@ func Tests() []Test {
 	}
 }
 
-// Run runs a test and tells what it found. A test that could not be run has
-// failed, with the reason; ctx's end is the only error.
+// Run runs a test and returns its outcome. A test that could not run counts as failed, with the reason. The only
+// error is the end of ctx.
 func (t Test) Run(ctx context.Context, e Env) (result.Tested, error) {
 	began := time.Now()
 	done := result.Tested{Name: t.Name, Shows: t.Shows, Required: t.Required}
 	f, err := t.run(ctx, e)
 	done.Took = plan.Duration(time.Since(began).Round(time.Millisecond))
 	if ctx.Err() != nil {
-		if err == nil { // it tells what it found until then
+		if err == nil { // keep what was found up to the error
 			done.Found, done.Figures, done.Refused = f.found, f.figures, true
 		}
 		return done, context.Cause(ctx)
@@ -109,8 +108,8 @@ func (t Test) Run(ctx context.Context, e Env) (result.Tested, error) {
 	return done, nil
 }
 
-// conduct runs a plan with real processes. arrange, unless nil, changes the
-// bench; observe, unless nil, is told of every step.
+// conduct runs a plan with real processes. arrange may change the bench, and observe receives every step; both may be
+// nil.
 func (e Env) conduct(
 	ctx context.Context, p plan.Plan,
 	arrange func(experiment.Bench) experiment.Bench, observe func(experiment.Event),
@@ -124,7 +123,7 @@ func (e Env) conduct(
 	}, observe)
 }
 
-// run runs a plan over a bench that is made of the usual one.
+// run runs a plan with the bench that over makes from the usual one.
 func (e Env) run(
 	ctx context.Context, p plan.Plan,
 	over func(*experiment.Processes, plan.Plan) (experiment.Bench, error), observe func(experiment.Event),
@@ -161,7 +160,7 @@ func (e Env) run(
 	return r, nil
 }
 
-// newID returns an id for a result, of the form that stores take.
+// newID returns an id for a result, in the form that stores require.
 func newID() string {
 	return fmt.Sprintf("r-%s-%04x", time.Now().UTC().Format("20060102-150405"), rand.IntN(1<<16))
 }
@@ -186,13 +185,12 @@ func choose[T any](e Env, short, long T) T {
 	return short
 }
 
-// falseShare is the share of n comparisons that may be false where share of
-// them are: four standard deviations of the binomial law above it. With two, one
-// run in forty would fail by chance, for each of the two tests and metrics that
-// come near to share, however many comparisons are made.
+// falseShare is the share of n comparisons that may be wrong if the true share is the given one: four standard
+// deviations of the binomial distribution above it. With two, one run in forty would fail by chance, for each of the
+// two tests and each metric that comes near the limit, however many comparisons are made.
 func falseShare(share float64, n int) float64 {
 	return share + 4*math.Sqrt(share*(1-share)/float64(max(n, 1)))
 }
 
-// milliseconds is a duration as a figure has it.
+// milliseconds converts a duration for a figure.
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }

@@ -29,26 +29,25 @@ func truthTest() Test {
 	}
 }
 
-// law is a behaviour to measure, and what it takes to.
+// law is a behaviour to measure, and the settings that this takes.
 type law struct {
 	inject string
 	warmUp time.Duration
-	// window is how long is measured: whole periods of a server that stands still.
+	// window is the measured time: a whole number of periods of a server that stops periodically.
 	window time.Duration
 	rate   float64 // calls per second
-	// inFlight is the most calls at once, about twice as many as there mostly
-	// are; each is also made once, one after the other, before the warm-up.
+	// inFlight is the limit of calls in flight, about twice the usual number. As many calls are also made one after
+	// the other before the warm-up.
 	inFlight int
 }
 
-// usualRate keeps some ten calls in flight. It fits no period, so that the
-// arrivals of successive periods fall between each other.
+// usualRate keeps about ten calls in flight. It is not a multiple of any period's frequency, so that arrivals fall at
+// different places in successive periods.
 const usualRate = 120.9
 
-// laws returns the behaviours. Delays are so long that what a wire takes on an
-// idle virtual machine, 0.2 to 0.9 ms, is within what is allowed, and such that
-// no published quantile is where a law jumps. The short form makes calls enough
-// for medians and means, the long one for the 99th percentile.
+// laws returns the behaviours. Their delays are long, so that the time a wire takes on an idle virtual machine, 0.2
+// to 0.9 ms, is within the allowed error. No published quantile lies where a law jumps. The short form makes enough
+// calls for medians and means, the long form for the 99th percentile.
 func laws(e Env) []law {
 	usual := choose(e, 2600*time.Millisecond, 45*time.Second)
 	frozen, every := "frozen 50ms 20ms 200ms", 200*time.Millisecond
@@ -58,26 +57,25 @@ func laws(e Env) []law {
 	return []law{
 		{"constant 50ms", 400 * time.Millisecond, usual, usualRate, 20},
 		{"bimodal 50ms 120ms 0.8", 400 * time.Millisecond, usual, usualRate, 20},
-		// Of n calls the shares are those of the law to about 2/n, which at the
-		// median of this law is 0.3 ms if n is 1,000, and nothing with the others.
+		// With n calls the shares agree with the law to about 2/n. At the median of this law that is 0.3 ms for n =
+		// 1,000; for the other laws it is negligible.
 		{"exponential 70ms", 400 * time.Millisecond, 2 * usual, 200.9, 32},
-		// A warm-up has twenty windows, each of which must be a period, or
-		// else what differs from one to the next is the server's own doing.
+		// A warm-up has twenty windows. Each must be one period; otherwise the windows differ because of the server's
+		// own behaviour.
 		{frozen, 20 * every, usual, usualRate, 20},
 	}
 }
 
-// attempts is how often a wire's truth is measured at most, and repeatsMax how
-// many are measured again in all. Only a machine that is busy with something
-// else needs any; one that always is would otherwise take three times as long
-// to show nothing.
+// attempts is the greatest number of measurements of one wire. repeatsMax is the greatest number of repeats in all.
+// Only a machine that is busy with something else needs repeats. One that is always busy would otherwise take three
+// times as long to show nothing.
 const (
 	attempts   = 3
 	repeatsMax = 10
 )
 
-// beside is how many experiments run at once. Their calls wait far longer than
-// they work, so that all of them together keep two processors a quarter busy.
+// beside is how many experiments run at once. Their calls mostly wait, so that all of them together keep two
+// processors a quarter busy.
 const beside = 4
 
 // job is one experiment of a truth test.
@@ -92,8 +90,7 @@ func runTruth(ctx context.Context, e Env) (finding, error) {
 	var jobs []job
 	for k, l := range laws(e) {
 		for i, wire := range e.Wires {
-			// The short form tries two laws on each wire, one of the first two
-			// and one of the others.
+			// The short form tries two laws on each wire: one of the first two and one of the others.
 			if e.Long || k%2 == i%2 {
 				jobs = append(jobs, job{env: e, wire: wire, law: l})
 			}
@@ -104,18 +101,17 @@ func runTruth(ctx context.Context, e Env) (finding, error) {
 	return all.finding(), nil
 }
 
-// measure measures all, so many at once.
+// measure runs all jobs, atOnce of them at a time.
 func (t *truths) measure(ctx context.Context, e Env, jobs []job, atOnce int) {
 	of := t.done + len(jobs)
-	// The frozen ones, which take the longest, come last in laws and are
-	// started first.
+	// The frozen laws take longest. They are last in the list, and are started first.
 	next := make(chan job, len(jobs))
 	for i := len(jobs) - 1; i >= 0; i-- {
 		next <- jobs[i]
 	}
 	close(next)
 	var mu sync.Mutex      // guards t
-	var again atomic.Int64 // measured again
+	var again atomic.Int64 // number of repeats
 	var workers sync.WaitGroup
 	for range atOnce {
 		workers.Go(func() {
@@ -134,12 +130,12 @@ func (t *truths) measure(ctx context.Context, e Env, jobs []job, atOnce int) {
 	workers.Wait()
 }
 
-// truths is what was found of all wires.
+// truths collects what was found on all wires.
 type truths struct {
 	done, again   int
 	figures       []result.Figure
 	wrong, silent []string
-	worst         float64 // share of what is allowed
+	worst         float64 // share of the allowed error
 	worstAt       string
 	published     int
 }
@@ -188,13 +184,13 @@ func (t *truths) finding() finding {
 	return f
 }
 
-// truthful is what was found of one server over one wire.
+// truthful is what was found about one server over one wire.
 type truthful struct {
 	name      string
 	figures   []result.Figure
 	published int
 	attempts  int
-	why       string // nothing was published
+	why       string // why nothing was published
 }
 
 func (t truthful) String() string {
@@ -214,7 +210,7 @@ func (t truthful) String() string {
 	return text
 }
 
-// sound reports whether something was published, and nothing wrong.
+// sound reports whether something was published, and all of it is right.
 func (t truthful) sound() bool {
 	for _, f := range t.figures {
 		if !f.OK() {
@@ -224,15 +220,15 @@ func (t truthful) sound() bool {
 	return t.published > 0
 }
 
-// measureTruth measures a wire until it is sound, or too often.
+// measureTruth measures a wire until it is sound, or until there were too many attempts.
 func measureTruth(ctx context.Context, j job, again *atomic.Int64) truthful {
 	var last truthful
 	for attempt := 1; attempt <= attempts && ctx.Err() == nil; attempt++ {
 		last = measureOnce(ctx, j)
 		last.attempts = attempt
-		// Silence on a busy machine is tried again as often as there is time
-		// for, in all. A wrong number is tried again in any case: of a hundred
-		// drawn ones some lie outside by chance once, and a fault does each time.
+		// If a busy machine publishes nothing, the wire is tried again, up to a total number of repeats. A wrong
+		// number is always tried again: of a hundred random numbers some are outside once by chance, but an error is
+		// outside each time.
 		if last.sound() || last.published == 0 && again.Add(1) > repeatsMax {
 			break
 		}
@@ -251,7 +247,7 @@ func measureOnce(ctx context.Context, j job) truthful {
 		Arms:      []plan.Arm{{Protocol: wire.Protocol.Name, Inject: l.inject, Driver: e.Driver}},
 		Loads:     []plan.Load{{Rate: l.rate, Arrivals: plan.Constant, InFlight: l.inFlight}},
 		Rounds:    plan.Rounds{Min: choose(e, 1, 2), Max: choose(e, 1, 2)},
-		// A tenth at the start of a slice is not recorded.
+		// The first tenth of a slice is not recorded.
 		Slices: 1, Slice: plan.Duration(l.window * 10 / 9), WarmUp: plan.Duration(l.warmUp),
 	}, nil, nil)
 	if err != nil {
@@ -268,7 +264,7 @@ func measureOnce(ctx context.Context, j job) truthful {
 	for _, row := range load.Rows {
 		m, err := kinds.MetricByID(row.Metric)
 		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean {
-			continue // of other things than times
+			continue // other metrics than times
 		}
 		want := truth.Mean()
 		if m.Quantile > 0 {
@@ -287,9 +283,8 @@ func measureOnce(ctx context.Context, j job) truthful {
 	return t
 }
 
-// pooled tells, where nothing was published, what the raw histogram says. On a
-// busy machine it is late, which the gates saw; but nothing makes a call quicker
-// than its server is, so that a median below the true one is wrong all the same.
+// pooled checks the raw histogram if nothing was published. On a busy machine the histogram is late, which the gates
+// noticed. But nothing makes a call faster than its server, so a median below the true one is wrong in any case.
 func (t *truthful) pooled(r *result.Result, truth inject.Truth) {
 	pool := &stat.Histogram{}
 	for _, round := range r.Rounds {
@@ -308,7 +303,7 @@ func (t *truthful) pooled(r *result.Result, truth inject.Truth) {
 	}
 }
 
-// near is a time in ns beside what it should be, with what is allowed.
+// near compares a time in ns with its expected value, and gives the allowed range.
 func near(name string, found float64, want time.Duration, note string) result.Figure {
 	allowed := 0.02*milliseconds(want) + 0.1
 	return result.Figure{

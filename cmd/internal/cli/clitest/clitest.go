@@ -1,5 +1,5 @@
-// Package clitest holds what every program of the project must keep at a terminal, as tests. It knows
-// no program.
+// Package clitest tests the rules that every program of the project follows at a terminal. It must not know a
+// program.
 package clitest
 
 import (
@@ -13,10 +13,10 @@ import (
 	"wirelab/cmd/internal/cli"
 )
 
-// screen is how many lines the help of a command may have: what most people need.
+// screen is the greatest number of lines of a command's help.
 const screen = 75
 
-// Commands are the words that call each command of a program, hidden ones left out.
+// Commands returns the words that call each command of a program, without hidden commands.
 func Commands(c *cobra.Command, before ...string) [][]string {
 	found := [][]string{before}
 	for _, sub := range c.Commands() {
@@ -27,7 +27,7 @@ func Commands(c *cobra.Command, before ...string) [][]string {
 	return found
 }
 
-// Wide are the lines of a text that are wider than a terminal.
+// Wide returns the lines of a text that are wider than a terminal.
 func Wide(text string) []string {
 	var wide []string
 	for line := range strings.Lines(text) {
@@ -38,7 +38,7 @@ func Wide(text string) []string {
 	return wide
 }
 
-// Help checks the help of every command: it fits a terminal, is short, and shows how the command is called.
+// Help checks the help of every command: it fits a terminal, is short, and shows how to call the command.
 func Help(t *testing.T, root *cobra.Command, run func(args ...string) (code int, stdout string)) {
 	t.Helper()
 	for _, words := range Commands(root) {

@@ -16,8 +16,8 @@ type Clock struct {
 	over    bool
 }
 
-// Still is a clock that never moves: a test that holds what a command prints against what it should print must
-// not fail on a machine so busy that the command says what it does.
+// Still is a clock that never moves. A test that compares the output of a command must not fail because a busy
+// machine made the command report its activity.
 type Still struct{}
 
 // Now implements cli.Clock.
@@ -28,7 +28,7 @@ func (Still) After(time.Duration) (due <-chan time.Time, stop func() bool) {
 	return nil, func() bool { return false }
 }
 
-// hang is after how long a test that waits for the clock in vain fails instead of hanging.
+// hang is the time after which a test that waits for the clock in vain fails.
 const hang = 30 * time.Second
 
 // NewClock returns a clock.
@@ -64,8 +64,8 @@ func (c *Clock) After(d time.Duration) (due <-chan time.Time, stop func() bool) 
 	}
 }
 
-// Pass moves the clock on, once something waits for it, and returns when all that came of it is done and
-// something waits for it again. It is false if that will not be.
+// Pass moves the clock once something waits for it. It returns when all consequences are done and something waits for
+// it again; false if that does not happen.
 func (c *Clock) Pass(d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *Clock) awaited() bool {
 	return !c.over
 }
 
-// End tells who waits that there is nothing to wait for.
+// End tells waiting code that there is nothing left to wait for.
 func (c *Clock) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +97,7 @@ func (c *Clock) End() {
 	c.changed.Broadcast()
 }
 
-// Output is what a program prints, written by several goroutines and read by a test.
+// Output collects what a program prints, for several writing goroutines and a test that reads.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -9,9 +9,9 @@ import (
 	"wirelab/cmd/internal/cli"
 )
 
-// Fails checks that no command that fails ends with exit code 0. Each command must be in the table with ways to call
-// it that fail and the exit code of each, by the command's words; where nothing can fail but the command line, the
-// list is empty. With a flag that is not there each ends with the code of wrong usage.
+// Fails checks that no failing command ends with exit code 0. Each command must be in the table, by its words, with
+// failing calls and the exit code of each; the list is empty if only the command line can be wrong. With an unknown
+// flag, each command must end with the code of wrong usage.
 func Fails(
 	t *testing.T, root *cobra.Command, ways map[string]map[string]int, run func(args ...string) (code int, said string),
 ) {

@@ -11,12 +11,12 @@ import (
 // Fault is one fault, and the command lines that meet it.
 type Fault struct {
 	Code  int    // the exit code of all of them
-	Says  string // is in what each writes to standard error
+	Says  string // part of what each writes to standard error
 	Lines []string
 }
 
-// OneText checks that a fault has one exit code and one text, whichever command meets it. fill puts what
-// this run made into a command line, and into what it is to say.
+// OneText checks that a fault has one exit code and one text, whichever command meets it. fill replaces placeholders
+// in a command line, and in the expected text, by values of this run.
 func OneText(t *testing.T, faults []Fault, fill func(string) string,
 	run func(args ...string) (code int, stderr string),
 ) {
@@ -32,7 +32,7 @@ func OneText(t *testing.T, faults []Fault, fill func(string) string,
 	}
 }
 
-// FullDisk is standard output on a disk that is full.
+// FullDisk is standard output on a full disk.
 type FullDisk struct{}
 
 // Write writes nothing.

@@ -14,9 +14,9 @@ import (
 	"wirelab/cmd/internal/cli"
 )
 
-// Lasts checks that of each command it is decided whether it can last: it is among those that say what they do
-// while one waits, or there is a reason why it ends at once, or waits in silence on purpose. And it checks that
-// those of the first kind do say it, whatever they wait for. fresh returns a program's commands, and what runs one.
+// Lasts checks that each command either says what it is doing while the user waits, or has a reason why it ends at
+// once or waits in silence. It also checks that commands of the first kind do say it, whatever they wait for. fresh
+// returns a program's commands, and the terminal that runs them.
 func Lasts(t *testing.T, fresh func() (*cli.Terminal, *cobra.Command), does, silent map[string]string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -44,7 +44,7 @@ func Lasts(t *testing.T, fresh func() (*cli.Terminal, *cobra.Command), does, sil
 	}
 }
 
-// runnable are the commands that do something themselves, hidden ones too; a group only shows its help.
+// runnable returns the commands that do something themselves, with hidden ones; a group only shows its help.
 func runnable(c *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	if (c.RunE != nil || c.Run != nil) && !cli.IsGroup(c) {
@@ -56,7 +56,7 @@ func runnable(c *cobra.Command) []*cobra.Command {
 	return found
 }
 
-// blocked is what a command prints on standard error in the two seconds in which what it does does not end.
+// blocked returns what a command prints on standard error within two seconds while its work does not end.
 func blocked(t *testing.T, fresh func() (*cli.Terminal, *cobra.Command), words string) string {
 	t.Helper()
 	terminal, root := fresh()
@@ -83,7 +83,7 @@ func blocked(t *testing.T, fresh func() (*cli.Terminal, *cobra.Command), words s
 	return said
 }
 
-// Mute is the address of a server that takes connections and never says a word.
+// Mute returns the address of a server that accepts connections and never sends anything.
 func Mute(t *testing.T) string {
 	t.Helper()
 	at, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -111,8 +111,8 @@ func Mute(t *testing.T) string {
 	return at.Addr().String()
 }
 
-// Interrupt runs a command that waits for what never comes, lets two seconds pass by the command's own clock as
-// often as it takes until it says on standard error that it does what is wanted, and interrupts it then.
+// Interrupt runs a command that waits for something that never comes. It advances the command's clock by two seconds
+// at a time until the command says on standard error what it is doing, and then interrupts it.
 func Interrupt(
 	t *testing.T, want string, run func(context.Context, cli.Terminal) int,
 ) (code int, stdout, stderr string) {

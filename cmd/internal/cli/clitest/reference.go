@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/reference again")
 
-// Reference checks that a page of reference is what a program's own help says. With
-// the flag -update it writes the page, as "make generate" does.
+// Reference checks that a page of the reference agrees with a program's help. With the flag -update it writes the
+// page, as "make generate" does.
 func Reference(t *testing.T, root *cobra.Command, file string) {
 	t.Helper()
 	page := cli.Reference(root)

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// lineLimit is how long an error may be, in bytes: what does not fit two lines of a terminal is not read.
+// lineLimit is the greatest length of an error in bytes: users do not read more than two lines of a terminal.
 const lineLimit = 400
 
-// forbidden are the words of libraries and of our inside, which a person at a terminal must not see.
+// forbidden are words of libraries and of our code that users must not see.
 var forbidden = []struct{ pattern, of string }{
 	{`arg\(s\)`, "cobra"},
 	{`required flag\(s\)`, "cobra"},
@@ -57,7 +57,7 @@ var forbidden = []struct{ pattern, of string }{
 	},
 }
 
-// Refused checks the error of a command that failed: what stands on standard error, and the exit code.
+// Refused checks the error of a failed command: the text on standard error, and the exit code.
 func Refused(t *testing.T, command string, code int, said string) {
 	t.Helper()
 	if code == 0 {
@@ -74,7 +74,7 @@ func Refused(t *testing.T, command string, code int, said string) {
 	Plain(t, command, said)
 }
 
-// Plain checks that a text has nothing in it that only those who wrote the program understand.
+// Plain checks that a text contains nothing that only the authors of the program understand.
 func Plain(t *testing.T, command, text string) {
 	t.Helper()
 	for _, f := range forbidden {
