@@ -17,7 +17,7 @@ import (
 
 func roundTo(v, steps float64) float64 { return math.Round(v*steps) / steps }
 
-// sorted are the endings from the top down.
+// sorted returns the endings from top to bottom.
 func sorted(all []ending) []*ending {
 	var order []*ending
 	for i := range all {
@@ -27,24 +27,23 @@ func sorted(all []ending) []*ending {
 	return order
 }
 
-// behind is how many entries of an arm were accepted and not stored, or messages
-// acknowledged and not delivered, over the time of a slice.
+// behind is an arm's backlog over the time of a slice: the entries that were accepted and not stored, or the messages
+// that were acknowledged and not delivered.
 type behind struct {
 	arm    int
 	slices int
 	points []waiting
 	every  time.Duration // between two points
 	most   int64
-	atEnd  float64 // the middle slice's, when nothing more is sent
+	atEnd  float64 // of the middle slice, when sending ends
 	after  time.Duration
-	done   []report.Span // what was done meanwhile, from the slice's first call
+	done   []report.Span // faults in this time, from the slice's first call
 }
 
-// waiting is the least, the middle and the most of all slices.
+// waiting is the minimum, the median and the maximum over all slices.
 type waiting struct{ low, middle, high float64 }
 
-// behindOf computes an arm's backlog; of slices that were over sooner, the last
-// value stands.
+// behindOf computes an arm's backlog. For slices that ended sooner, the last value is used.
 func (s *sheet) behindOf(l *claim.LoadAnalysis, arm int) behind {
 	b := behind{arm: arm}
 	var all [][]int64
@@ -85,8 +84,7 @@ func (s *sheet) behindOf(l *claim.LoadAnalysis, arm int) behind {
 	return b
 }
 
-// backlog is the chart of what was accepted and not yet stored; nil where nobody
-// followed any.
+// backlog is the chart of entries that were accepted and not yet stored; nil if entries were not followed.
 func (s *sheet) backlog(l *claim.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("backlog-%d", l.Load+1), Title: "Backlog: accepted and not yet stored"}
 	f.Caption = "Entries, over the time since a slice's first call: the line is the middle slice, the band reaches " +
@@ -135,18 +133,17 @@ func (s *sheet) backlog(l *claim.LoadAnalysis) *figure {
 	return f
 }
 
-// backlogPlot is a panel for each arm.
+// backlogPlot has a panel for each arm.
 type backlogPlot struct {
 	arms  []behind
 	name  func(arm int) string
 	slice time.Duration
 }
 
-// drawn is how many points of a line are drawn at most: a browser shows no more,
-// and there may be [result.BacklogLimit].
+// drawn is the greatest number of points of a line. A browser shows no more, and there may be [result.BacklogLimit].
 const drawn = 240
 
-// fewer merges neighbours so that a line has no more than drawn points, step seconds apart.
+// fewer merges neighbouring points, so that a line has at most drawn points, step seconds apart.
 func fewer(all []waiting, every time.Duration) (points []waiting, step float64) {
 	each := (len(all) + drawn - 1) / drawn
 	for some := range slices.Chunk(all, max(each, 1)) {
@@ -205,11 +202,11 @@ func (bp *backlogPlot) paint(d *svg.Drawing) {
 // countLabel writes a number of entries on an axis.
 func countLabel(v float64) string { return phrases.Thousands(uint64(math.Round(max(v, 0)))) }
 
-// arm draws an arm's backlog, with the most at its place.
+// arm draws an arm's backlog, and marks its maximum.
 func (bp *backlogPlot) arm(d *svg.Drawing, b behind, x, y svg.Scale, p panel) {
 	points, step := fewer(b.points, b.every)
 	d.Group(svg.Attr{Name: "data-s", Value: itoa(b.arm)}, svg.Class("of"))
-	// A value is of the end of its time, and there was none before.
+	// Each value is for the end of its interval; before the first there was no backlog.
 	low, line, high := []svg.Point{{X: x.At(0), Y: y.At(0)}}, []svg.Point{{X: x.At(0), Y: y.At(0)}},
 		[]svg.Point{{X: x.At(0), Y: y.At(0)}}
 	peak := svg.Point{X: p.left, Y: p.bottom}

@@ -13,12 +13,12 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// bar is a row of a bar chart: one number, or several that add up.
+// bar is a row of a bar chart: one number, or several that are added up.
 type bar struct {
 	name  string
 	parts []number
 	class []string // of each part
-	heads string   // written above it: it is the first of a group
+	heads string   // heading above it, for the first bar of a group
 }
 
 // barChart is rows of bars from 0, with error bars.
@@ -28,7 +28,7 @@ type barChart struct {
 	most float64 // in the metric's own unit
 }
 
-// known are the parts that have a figure.
+// known returns the parts that have a figure.
 func (b bar) known() []number {
 	var all []number
 	for _, n := range b.parts {
@@ -39,7 +39,7 @@ func (b bar) known() []number {
 	return all
 }
 
-// label is what is written behind a bar: "24.1 + 21.9 µs".
+// label returns the text after a bar: "24.1 + 21.9 µs".
 func (b bar) label(u report.Unit) string {
 	var all []string
 	for _, n := range b.parts {
@@ -52,7 +52,7 @@ func (b bar) label(u report.Unit) string {
 	return text + " " + u.Name
 }
 
-// scan finds the unit and the end of the axis.
+// scan determines the unit and the end of the axis.
 func (c *barChart) scan(dimension metric.Dimension) bool {
 	var values []float64
 	for _, b := range c.bars {
@@ -95,7 +95,7 @@ func (c *barChart) paint(d *svg.Drawing) {
 		d.Line(t.At, y, t.At, y+heights, svg.Class("grid"))
 		d.Text(t.At, y+heights+16, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 	}
-	d.Line(left, y, left, y+heights, svg.Class("zero")) // under the words
+	d.Line(left, y, left, y+heights, svg.Class("zero")) // below the words
 	for _, b := range c.bars {
 		if b.heads != "" {
 			d.Text(4, y+20, fontSize, svg.Start, svg.FitBold(b.heads, fontSize, d.Width()-8), svg.Class("strong bg"))
@@ -115,8 +115,7 @@ func (c *barChart) tick(v float64) string {
 	return strings.TrimSpace(short(v/c.unit.Size, 3) + " " + strings.TrimPrefix(c.unit.Name, "/s"))
 }
 
-// row draws a bar with its name above or before it, and its figures behind or
-// below it.
+// row draws a bar with its name above or before it, and its figures after or below it.
 func (c *barChart) row(d *svg.Drawing, b bar, x svg.Scale, y, above float64, behind bool) {
 	const thick = 14
 	at := y + above + 6
@@ -159,10 +158,10 @@ func (c *barChart) row(d *svg.Drawing, b bar, x svg.Scale, y, above float64, beh
 		svg.Class("muted bg"))
 }
 
-// part is a metric that adds up with others.
+// part is a metric that is added to others.
 type part struct{ metric, name, class string }
 
-// stacked is a chart of metrics that add up, for each arm of a load.
+// stacked returns a chart of metrics that are added up, for each arm of a load.
 func (s *sheet) stacked(l *claim.LoadAnalysis, id, title, caption string, parts ...part) *figure {
 	var columns [][]number
 	for _, p := range parts {
@@ -182,7 +181,7 @@ func (s *sheet) stacked(l *claim.LoadAnalysis, id, title, caption string, parts 
 			n := columns[i][a]
 			if why := n.refused(); i > 0 && why != "" && n.state().Spoiled(n.metric) == "" {
 				said = append(said, p.name+" "+why)
-				continue // not there, and no gap in what is
+				continue // the arm does not have this part: this is no gap
 			}
 			b.parts, b.class = append(b.parts, n), append(b.class, p.class)
 			said = append(said, p.name+" "+n.value())
@@ -201,7 +200,7 @@ func (s *sheet) stacked(l *claim.LoadAnalysis, id, title, caption string, parts 
 	return f
 }
 
-// patch is a piece of a bar, for legends.
+// patch draws a piece of a bar, for legends.
 func patch(class string) template.HTML {
 	d := svg.Glyph(18, 12)
 	d.Group(svg.Class("bar " + class))
@@ -210,7 +209,7 @@ func patch(class string) template.HTML {
 	return d.Bare()
 }
 
-// barTable is the table of a bar chart, and its download.
+// barTable makes the table of a bar chart, and its download.
 func (s *sheet) barTable(f *figure, c *barChart, file string, l *claim.LoadAnalysis) {
 	f.Head = []string{"arm", "load", "metric", "value", "95 % CI", "rounds", "checks"}
 	raw := [][]string{{"arm", "load", "metric", "value", "low", "high", "unit", "rounds", "refused"}}
@@ -240,7 +239,7 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *claim.LoadAnaly
 
 func (s *sheet) cpuBars(l *claim.LoadAnalysis) *figure { return lookOf(l).cpu(s, l) }
 
-// costs are the CPU times of server, database, where there is one, and client.
+// costs returns the chart of the CPU times of server, client, and database if there is one.
 func (s *sheet) costs(l *claim.LoadAnalysis, per string, server, database, client part) *figure {
 	title := "CPU time per " + per
 	if l.Row(database.metric) == nil {
@@ -261,16 +260,15 @@ func (s *sheet) allocationBars(l *claim.LoadAnalysis) *figure {
 	return nil
 }
 
-// groupedBars compare arms under every load: one chart of the metric that
-// decides, and one of throughput, where there is more than one load and they
-// are not steps of a curve.
+// groupedBars compares arms over all loads: a chart of the primary metric, and one of throughput. It returns none if
+// there is only one load, or if the loads are steps of a curve.
 func (s *sheet) groupedBars() []*figure {
 	if len(s.a.Loads) < 2 || len(s.a.Curves) > 0 {
 		return nil
 	}
 	for i := range s.a.Loads {
 		if s.a.Loads[i].Scenario != s.a.Loads[0].Scenario {
-			return nil // a wait that one scenario asks for would dwarf the others
+			return nil // the longest outages of one scenario would dwarf the others
 		}
 	}
 	var all []*figure

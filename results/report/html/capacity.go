@@ -10,8 +10,7 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// said is a verdict that is not of one load: of a curve, of capacities, of
-// trials of wirelab itself.
+// said is a verdict that does not belong to one load: on a curve, on capacities, or from a self-test.
 type said struct {
 	Title, Tone string
 	Sentences   []string
@@ -19,7 +18,7 @@ type said struct {
 	Notes       []string
 }
 
-// first are the verdicts that come before those of loads.
+// first returns the verdicts that come before those of loads.
 func (s *sheet) first() []said {
 	var all []said
 	if t := s.r.SelfTest; t != nil {
@@ -80,7 +79,7 @@ func (s *sheet) capacity(c *claim.CapacityAnalysis) *figure {
 		if arm.Rate.Known {
 			rate.Text = row[1].Text
 		}
-		row[1], row[5] = rate, shown.Rows[i][5] // of which refused values can be seen
+		row[1], row[5] = rate, shown.Rows[i][5] // with visible refused values
 		f.Rows = append(f.Rows, append(row, words(arm.Why)))
 		raw = append(raw, []string{
 			arm.Name, string(arm.Kind), rate.V, rate.Low, rate.High, exact(arm.Bound),
@@ -94,7 +93,7 @@ func (s *sheet) capacity(c *claim.CapacityAnalysis) *figure {
 	return f
 }
 
-// closedOf is what an arm did in the closed loop; nothing where that is refused.
+// closedOf returns an arm's result in the closed loop; "" if that is refused.
 func closedOf(arm *claim.ArmCapacity) string {
 	if arm.Closed.Refused != nil {
 		return ""

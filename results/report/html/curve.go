@@ -12,7 +12,7 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// curve is the chart of response time over offered rate, of one operation.
+// curve returns the chart of response time over offered rate for one operation.
 func (s *sheet) curve(i int) *figure {
 	c := &s.a.Curves[i]
 	f := &figure{ID: fmt.Sprintf("curve-%d", i+1), Title: "p50 and p99 over offered rate: " + c.Operation}
@@ -49,7 +49,7 @@ func (s *sheet) curve(i int) *figure {
 	return f
 }
 
-// limits are the times that the objective of a result bounds, if it has one.
+// limits returns the times that the result's objective limits, if it has one.
 func (s *sheet) limits() []capacity.TimeBound {
 	if s.r.Capacity == nil {
 		return nil
@@ -61,7 +61,7 @@ func (s *sheet) limits() []capacity.TimeBound {
 	return o.Times
 }
 
-// curveWords says where an arm's knee, saturation and collapse are.
+// curveWords describes an arm's knee, saturation and collapse.
 func curveWords(arm claim.ArmCurve) string {
 	place := func(what string, p claim.Place) string {
 		if !p.Known {
@@ -130,7 +130,7 @@ func (s *sheet) curveTable(f *figure, c *claim.Curve, i int) {
 	f.data(s.file(f.ID, nil), raw)
 }
 
-// curveCell is an estimate that is no metric of a load.
+// curveCell returns a cell for an estimate that is not a metric of a load.
 func (s *sheet) curveCell(key, what string, d metric.Dimension, e claim.Estimate) cell {
 	u := report.UnitFor(d, e.Value)
 	c := cell{Text: report.With(e, u), Right: true, Key: key, Rounds: itoa(e.Rounds)}

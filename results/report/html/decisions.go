@@ -13,22 +13,22 @@ import (
 //go:embed decisions.gohtml
 var decisionsText string
 
-// WriteWithOutages is [Write] with what runs showed in which parts failed.
+// WriteWithOutages is [Write] with the results of runs with failing parts.
 func WriteWithOutages(w io.Writer, r *result.Result, outages []report.Outage) error {
 	a := analyse.Result(r)
 	return write(w, r, &a, options{outages: outages})
 }
 
-// decisionTable is a table of when to use which, with a name for links.
+// decisionTable is a table of which path to use when, with an anchor for links.
 type decisionTable struct {
 	report.DecisionTable
 	ID       string
-	Failures bool // rows are what happens when parts fail, by way
-	// Shown are the rows with what was refused.
+	Failures bool // the rows are faults, by way
+	// Shown are the rows with refused figures.
 	Shown []report.Decision
 }
 
-// decisionTables are those of a result, and of runs in which parts failed.
+// decisionTables returns the tables of a result, and of runs with failing parts.
 func (s *sheet) decisionTables(outages []report.Outage) []decisionTable {
 	var all []decisionTable
 	shown := report.Decisions(s.r, s.shown, outages)
@@ -39,7 +39,7 @@ func (s *sheet) decisionTables(outages []report.Outage) []decisionTable {
 	return all
 }
 
-// decisionTone is the colour of what may be said of a row; its words say the same.
+// decisionTone returns the colour of a row. Its words say the same.
 func decisionTone(state string) string {
 	switch claim.LeadersState(state) {
 	case claim.LeaderClear:

@@ -13,14 +13,14 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// stage is one of the times at which something is known of an entry.
+// stage is one of the events of an entry whose time is measured.
 type stage struct {
 	name    string
 	of      func(*result.Trial) *stat.Histogram
-	metrics [4]string // p50, p90, p99, p99.9; "": the analysis has none
+	metrics [4]string // p50, p90, p99, p99.9; "" if the analysis has none
 }
 
-// entryStages are those of all entries that were accepted, in the order in which a queue has them.
+// entryStages returns the stages of accepted entries, in the order of a pipeline with a queue.
 func entryStages() []stage {
 	followed := func(of func(*result.Followed) *stat.Histogram) func(*result.Trial) *stat.Histogram {
 		return func(t *result.Trial) *stat.Histogram {
@@ -46,12 +46,11 @@ func entryStages() []stage {
 	}
 }
 
-// staged are the lines of an arm, one for each stage; a stage without a line was
-// never reached, or is refused.
+// staged has the lines of an arm, one for each stage. A stage without a line was never reached, or is refused.
 type staged struct {
 	arm    int
 	lines  [][]spectral
-	marked [][]number // beside each line
+	marked [][]number // for each line
 }
 
 // stagesOf computes an arm's lines.
@@ -75,8 +74,7 @@ func (s *sheet) stagesOf(l *claim.LoadAnalysis, arm int) staged {
 	return one
 }
 
-// stagePlot is the chart of when entries were accepted, confirmed and stored;
-// nil where nobody followed any.
+// stagePlot is the chart of when entries were accepted, confirmed and stored; nil if entries were not followed.
 func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 	if report.EntryTable(l) == nil && report.MessageTable(l) == nil {
 		return nil
@@ -124,7 +122,7 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 	return f
 }
 
-// refusedBy is why none of an arm's times is known.
+// refusedBy says why none of an arm's times is known.
 func refusedBy(marked [][]number) string {
 	for _, all := range marked {
 		for _, n := range all {
@@ -136,8 +134,7 @@ func refusedBy(marked [][]number) string {
 	return "nothing was measured"
 }
 
-// stageTable shows the quantiles that the analysis has; the download holds every
-// point that is drawn.
+// stageTable shows the quantiles of the analysis. The download has every point that is drawn.
 func (s *sheet) stageTable(l *claim.LoadAnalysis, f *figure, all []staged) {
 	f.Head = []string{"arm", "", "p50", "p90", "p99", "p99.9"}
 	raw := [][]string{{"arm", "what", "quantile", "ns", "low_ns", "high_ns", "earned"}}
@@ -174,8 +171,8 @@ func (s *sheet) stageTable(l *claim.LoadAnalysis, f *figure, all []staged) {
 	}
 }
 
-// stagePlot is a panel for each arm, with a line for each stage. The panels of a
-// spectrum would be of arms, whose colours these lines must not have.
+// stagePlot has a panel for each arm, with a line for each stage. The panels of a spectrum cannot be used: their
+// lines have the colours of arms.
 type stagePlot struct {
 	arms   []staged
 	name   func(arm int) string
@@ -237,14 +234,14 @@ func (sp *stagePlot) arm(d *svg.Drawing, one staged, x, y svg.Scale, p panel) {
 	}
 }
 
-// ending is the name of a line beside its end.
+// ending is the label at the end of a line.
 type ending struct {
 	from        svg.Point
 	name, class string
-	at          float64 // the name's middle
+	at          float64 // vertical middle of the label
 }
 
-// spread puts the names where their lines end, apart, and between top and bottom.
+// spread moves labels apart, close to where their lines end, and between top and bottom.
 func spread(all []ending, top, bottom float64) {
 	const apart = 13
 	for i := range all {

@@ -14,8 +14,8 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// factors are the charts of why arms differ, where they differ in more than one
-// factor and the arms tell them apart.
+// factors returns the charts of why arms differ, if they differ in more than one factor and the effects can be
+// estimated.
 func (s *sheet) factors() []*figure {
 	e := s.explanation()
 	if e == nil {
@@ -63,8 +63,8 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, strings.TrimSpace(one+"s "+rest))
 }
 
-// known leaves only the rows of a plot that have a difference, and says of the others in one sentence
-// for each reason why they have none: an axis with nothing on it is no chart.
+// known keeps only the rows of a plot that have a difference. For each reason why others have none it adds a
+// sentence, since an axis without marks is no chart.
 func (f *figure) known(plot *forest, what string) {
 	var unknown report.Groups[string, string]
 	plot.rows = slices.DeleteFunc(plot.rows, func(row effect) bool {
@@ -78,8 +78,8 @@ func (f *figure) known(plot *forest, what string) {
 	}))...)
 }
 
-// explanation tells why arms differ; nil where they differ in less than two
-// factors, or cannot tell them apart.
+// explanation explains why arms differ. It is nil if they differ in fewer than two factors, or if the effects cannot
+// be estimated.
 func (s *sheet) explanation() *explain.Explanation {
 	if !s.asked {
 		s.asked = true
@@ -90,7 +90,7 @@ func (s *sheet) explanation() *explain.Explanation {
 	return s.explained
 }
 
-// explanations are the verdicts of a factorial, one for each load.
+// explanations returns the verdicts of a factorial experiment, one for each load.
 func (s *sheet) explanations() []said {
 	e := s.explanation()
 	if e == nil || !report.Factorial(s.r) {
@@ -107,7 +107,7 @@ func (s *sheet) explanations() []said {
 	return all
 }
 
-// factorPlot completes a figure of effects by their table; nil of none.
+// factorPlot completes a figure of effects with their table; nil if there are none.
 func (s *sheet) factorPlot(
 	f *figure, m metric.Metric, t *block.Table, all []explain.FactorEffect, what string,
 ) *figure {
@@ -141,7 +141,7 @@ func (s *sheet) factorPlot(
 	return f
 }
 
-// shares take the difference between two arms apart.
+// shares returns charts that split the difference between two arms into parts.
 func (s *sheet) shares(m metric.Metric, l explain.LoadExplanation, x *explain.MetricExplanation) []*figure {
 	var all []*figure
 	for i, at := range x.Attributions {

@@ -14,11 +14,11 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// verdict is what is said of a load first: the sentence, and its picture.
+// verdict comes first for a load: the sentence, and its chart.
 type verdict struct {
 	ID, Load, Sentence string
 	Tone               string // class: "claim", "open" or "bad"
-	// Value is the figure where there is nothing to compare.
+	// Value is the figure if there is nothing to compare.
 	Value  *cell
 	Forest *figure
 }
@@ -43,7 +43,7 @@ func (s *sheet) verdicts() []verdict {
 		if err == nil && len(l.Arms) > 1 && !report.Empty(l) && !l.Slow {
 			v.Forest = s.forest(l, m)
 			if explained {
-				v.Forest.Caption = "" // as the first one's
+				v.Forest.Caption = "" // the same as that of the first
 			}
 			explained = explained || v.Forest.Caption != ""
 		}
@@ -52,7 +52,7 @@ func (s *sheet) verdicts() []verdict {
 	return all
 }
 
-// tone is how a load's verdict stands, in a word for the style sheet.
+// tone returns the state of a load's verdict as a word for the style sheet.
 func tone(l *claim.LoadAnalysis) string {
 	row := l.Row(l.Primary)
 	if row == nil || len(row.Cells) == 0 || !row.Cells[0].Estimate.Known {
@@ -66,7 +66,7 @@ func tone(l *claim.LoadAnalysis) string {
 	return "open"
 }
 
-// forest shows how each arm differs from the first in a metric.
+// forest shows the difference of each arm from the first in a metric.
 func (s *sheet) forest(l *claim.LoadAnalysis, m metric.Metric) *figure {
 	ns := s.numbers(l, m)
 	reference := ns[0]
@@ -115,8 +115,7 @@ func (s *sheet) forest(l *claim.LoadAnalysis, m metric.Metric) *figure {
 	return f
 }
 
-// against are the differences from the first arm, the best first: the plot, and
-// the numbers in the same order.
+// against returns the differences from the first arm, the best first: the plot, and the numbers in the same order.
 func (s *sheet) against(l *claim.LoadAnalysis, m metric.Metric) (forest, []number) {
 	ns := slices.Clone(s.numbers(l, m)[1:])
 	slices.SortStableFunc(ns, func(a, b number) int { return byEffect(a, b, m.Higher) })
@@ -139,7 +138,7 @@ func orNone(d *claim.Difference) *claim.Difference {
 	return d
 }
 
-// byEffect puts the better first, and what has no figure last.
+// byEffect orders numbers, the better first and those without a figure last.
 func byEffect(a, b number, higher bool) int {
 	rank := func(n number) float64 {
 		switch {
@@ -159,7 +158,7 @@ func byEffect(a, b number, higher bool) int {
 	return 0
 }
 
-// logarithmic says how the axis of a plot of ratios is drawn.
+// logarithmic explains the axis of a plot of ratios.
 const logarithmic = " The axis is logarithmic: half and double are equally far from the line."
 
 // probability writes a p-value.
@@ -178,7 +177,7 @@ type effect struct {
 	attrs            []svg.Attr
 }
 
-// change is the difference in figures.
+// change writes the difference in figures.
 func (e effect) change() string {
 	if !e.d.Known {
 		return ""
@@ -193,7 +192,7 @@ type forest struct {
 	low, high float64 // ratios
 }
 
-// scan finds the ends of the axis.
+// scan determines the ends of the axis.
 func (f *forest) scan() {
 	f.low, f.high = 1/(1+2.5*f.practical), 1+2.5*f.practical
 	for _, n := range f.rows {
@@ -214,8 +213,7 @@ const (
 	smallSize = 11.0
 )
 
-// paint draws the plot: names beside the axis where there is room, above it
-// on a narrow page.
+// paint draws the plot. Names are left of the axis if there is space, and above it on a narrow page.
 func (f *forest) paint(d *svg.Drawing) {
 	var named, said float64
 	for _, n := range f.rows {
@@ -265,12 +263,12 @@ func (f *forest) paint(d *svg.Drawing) {
 	d.Tall(bottom + 22)
 }
 
-// empty reports whether no row has a difference: an axis with nothing on it is no chart.
+// empty reports whether no row has a difference: an axis without marks is no chart.
 func (f *forest) empty() bool {
 	return !slices.ContainsFunc(f.rows, func(n effect) bool { return n.d.Known })
 }
 
-// axis draws what the rows are over: ticks, the line of no difference, and what is too little to be claimed.
+// axis draws ticks, the line of no difference, and the band of differences that are too small to be claimed.
 func (f *forest) axis(d *svg.Drawing, scale svg.Scale, left, right, top, bottom float64) {
 	d.Rect(scale.At(1/(1+f.practical)), top, scale.At(1+f.practical)-scale.At(1/(1+f.practical)), bottom-top,
 		svg.Class("band"))
@@ -281,8 +279,7 @@ func (f *forest) axis(d *svg.Drawing, scale svg.Scale, left, right, top, bottom 
 	d.Line(scale.At(1), top-4, scale.At(1), bottom+2, svg.Class("zero"))
 }
 
-// stackedRow is a row of a narrow page: the name and the verdict above the
-// axis, the figures below.
+// stackedRow draws a row on a narrow page: the name and the verdict above the axis, the figures below.
 func (f *forest) stackedRow(d *svg.Drawing, n effect, scale svg.Scale, y float64) {
 	d.Rect(0, y+2, d.Width(), 18, svg.Class("paper"))
 	word := svg.FitBold(n.word, smallSize, 0.6*d.Width())
@@ -301,7 +298,7 @@ func (f *forest) stackedRow(d *svg.Drawing, n effect, scale svg.Scale, y float64
 	d.Text(4, y+50, smallSize, svg.Start, n.change(), svg.Class("muted bg"))
 }
 
-// why is why there is no difference.
+// why says why there is no difference.
 func why(n number) string {
 	switch {
 	case n.d != nil && n.d.Why != "":
@@ -312,13 +309,12 @@ func why(n number) string {
 	return "not measured"
 }
 
-// whisker draws a difference with its interval. What is claimed is filled,
-// what is not is hollow.
+// whisker draws a difference with its interval. Claims are filled, other differences are hollow.
 func (f *forest) whisker(d *svg.Drawing, n effect, scale svg.Scale, y float64) {
 	class := n.tone
 	low, high := n.d.Low, n.d.High
 	if !report.Bounded(n.d) {
-		low, high = n.d.Ratio, n.d.Ratio // there is no interval to be drawn
+		low, high = n.d.Ratio, n.d.Ratio // there is no interval to draw
 	}
 	d.Group(append([]svg.Attr{svg.Class("mark " + class)}, n.attrs...)...)
 	d.Rect(scale.At(low)-6, y-9, scale.At(high)-scale.At(low)+12, 18, svg.Class("hit"))
@@ -330,7 +326,7 @@ func (f *forest) whisker(d *svg.Drawing, n effect, scale svg.Scale, y float64) {
 	d.End()
 }
 
-// toneOf is the class of a difference's verdict.
+// toneOf returns the class of a difference's verdict.
 func toneOf(n number) string {
 	if n.d == nil {
 		return "none"
@@ -348,12 +344,12 @@ func toneOf(n number) string {
 	return "none"
 }
 
-// ratioTicks are round percentages on a scale of ratios, no difference first.
+// ratioTicks returns round percentages on a scale of ratios, with no difference first.
 func ratioTicks(scale svg.Scale, from, to float64) []svg.Tick {
 	return svg.Spaced(ratioCandidates(scale), scale.At, ratioLabel, smallSize, from, to)
 }
 
-// ratioCandidates are the ratios worth a tick, the most important first.
+// ratioCandidates returns the ratios for ticks, the most important first.
 func ratioCandidates(scale svg.Scale) []float64 {
 	ratios := []float64{1}
 	for _, p := range []float64{

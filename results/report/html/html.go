@@ -1,11 +1,9 @@
-// Package html writes a result as one file for people to open, share and
-// print: the verdict first, then what makes it valid, the tables, the charts
-// and how it was measured. The file needs no network and lets none be used; it
-// is whole without scripts, which only add hints and a switch for the dark.
+// Package html writes a result as one file for people to open, share and print: the verdict first, then its validity,
+// the tables, the charts and the method. The file needs no network and prevents its use. It is complete without
+// scripts, which only add hints and a switch for dark colours.
 //
-// It knows only results: sentences, words and digits are those of package
-// report, and every number is one of the analysis, under its key in an
-// attribute, so that the page can be held against the result.
+// It knows only results. Sentences, words and digits come from package report. Every number comes from the analysis,
+// with its key in an attribute, so that tests can compare the page with the result.
 package html
 
 import (
@@ -35,69 +33,68 @@ var (
 	scriptText string
 )
 
-// sheet is a result with what follows from it, as the parts of a page need it.
+// sheet is a result and its analysis, as the parts of a page need them.
 type sheet struct {
 	r *result.Result
 	a *claim.Analysis
-	// shown is a with the refused values to be seen: of tables, and never of charts.
+	// shown is a with visible refused values, for tables and never for charts.
 	shown *claim.Analysis
-	// explained is why arms differ, once it was asked for.
+	// explained is the explanation of why arms differ, once it is computed.
 	explained *explain.Explanation
 	asked     bool
-	// tips are the page's hints, and tipped where each of them is.
+	// tips are the page's hints. tipped has the index of each.
 	tips   []string
 	tipped map[string]int
 }
 
-// page is what the template is filled with.
+// page is the data of the template.
 type page struct {
 	Title, About, Work, ID string
-	Name                   string // that somebody gave the result
+	Name                   string // the label of the result
 	When                   string
 	Policy                 string
 	Style                  template.CSS
 	Script                 template.JS
-	Absent                 []string // arms that could not be had, and why
+	Absent                 []string // arms that were not available, and why
 	First                  []said
 	Scenarios              *scenarios
-	Early                  []string // what the mark behind arms' names means
+	Early                  []string // legend of the mark after arms' names
 	Verdicts               []verdict
 	Decisions              []decisionTable
 	Validity               validity
 	Loads                  []load
 	Across                 []*figure
 	Undrawn                []string // charts over all loads that would be empty, and why
-	Charted                bool     // there are charts beside those of the verdicts
+	Charted                bool     // there are charts other than those of the verdicts
 	Published              *published
 	Method                 method
 	Tips                   []string
 	Links                  []Link
-	// Refused is whether there are values that a check refused, and ShowRefused
-	// whether the page begins with them to be seen.
+	// Refused reports whether there are refused values, ShowRefused whether they are visible at first.
 	Refused, ShowRefused bool
 }
 
-// Link leads from a page to others beside it, where somebody serves them.
+// Link leads from a page of a site to another one.
 type Link struct{ Text, Address string }
 
-// Style is the style sheet of the pages, for those who make pages like them.
+// Style returns the style sheet of the pages, for programs that make similar pages.
 func Style() string { return styleText }
 
-// load is what is shown of one load below the verdicts.
+// load has what is shown about one load below the verdicts.
 type load struct {
 	ID, Name, Sentence string
 	Key                string // of the sentence
 	Empty              bool
-	Folded             bool // said here, and not among the verdicts
+	Folded             bool // the sentence is here, and not among the verdicts
 	Main               grid
-	Streams            *figure  // of loads that hold streams
-	Legend             []string // what marks mean
+	Streams            *figure  // for loads that hold streams
+	Legend             []string // meaning of the marks
 	Notes              []string
 	Limits             []string  // what limited arms with a database
-	Accounts           []*figure // what became of what was sent, and what each process used and each step took
-	Closed             []*figure // tables that are folded away: every metric, each stream, counts, rates
+	Accounts           []*figure // accounts of what was sent, of processes and of steps
+	Closed             []*figure // folded tables: every metric, each stream, counts, rates
 	Figures            []*figure
-	Undrawn            []string // those that would be empty, and why
+	Undrawn            []string // charts that would be empty, and why
 }
 
 // Write writes the result. The error is w's.
@@ -106,22 +103,22 @@ func Write(w io.Writer, r *result.Result) error {
 	return WriteAnalysed(w, r, &a)
 }
 
-// WriteAnalysed is [Write] for those who have the result's analysis already.
+// WriteAnalysed is [Write] for callers that have the result's analysis already.
 func WriteAnalysed(w io.Writer, r *result.Result, a *claim.Analysis) error {
 	return WriteLinked(w, r, a, nil)
 }
 
-// WriteLinked is [WriteAnalysed] for those who serve the page among others: links
-// are shown above it, and the page is not one to save.
+// WriteLinked is [WriteAnalysed] for a server of several pages: links are shown above the page, and the page is not
+// meant to be saved.
 func WriteLinked(w io.Writer, r *result.Result, a *claim.Analysis, links []Link) error {
 	return write(w, r, a, options{links: links})
 }
 
-// options are what a page may have beside a result.
+// options are the optional parts of a page.
 type options struct {
 	links   []Link
 	outages []report.Outage
-	refused bool // the page begins with refused values to be seen
+	refused bool // refused values are visible at first
 }
 
 func write(w io.Writer, r *result.Result, a *claim.Analysis, o options) error {
@@ -158,15 +155,14 @@ func write(w io.Writer, r *result.Result, a *claim.Analysis, o options) error {
 	return text.Execute(w, p)
 }
 
-// isHeading reports whether a block is one.
+// isHeading reports whether a block is a heading.
 func isHeading(b block.Block) bool {
 	_, is := b.(block.Heading)
 	return is
 }
 
-// Policy lets the page use its own style sheet and script, known by their
-// digests, and nothing else: no network, no frames, no forms. It is in the page,
-// and for who serves it to send along.
+// Policy returns a content security policy that allows only the page's style sheet and script, by their digests: no
+// network, no frames, no forms. It is in the page, and servers of the page should send it too.
 func Policy() string {
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -183,7 +179,7 @@ func title(r *result.Result) string {
 	return work(r)
 }
 
-// work names what was measured: "routeguide.GetFeature".
+// work names the operation that was measured: "routeguide.GetFeature".
 func work(r *result.Result) string {
 	if operations := r.Plan.Operations(); len(operations) > 1 {
 		return strings.Trim(r.Plan.Workload+": "+report.List(operations), ": ")
@@ -191,7 +187,7 @@ func work(r *result.Result) string {
 	return strings.Trim(r.Plan.Workload+"."+r.Plan.Operation, ".")
 }
 
-// load makes the part of one load: what is said by its analysis, tables with the refused values to be seen.
+// load makes the part of one load: sentences from its analysis, and tables with visible refused values.
 func (s *sheet) load(l *claim.LoadAnalysis) load {
 	id := "load-" + itoa(l.Load+1)
 	p := load{ID: id + "-more", Key: id, Name: report.LoadName(s.r.Plan, l.Load), Empty: report.Empty(l)}
@@ -232,7 +228,7 @@ func (s *sheet) load(l *claim.LoadAnalysis) load {
 		}
 	}
 	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
-		return p // so many rates are shown as a curve
+		return p // this many rates are shown as a curve
 	}
 	if l.Slow {
 		return p // all of it is in a table, and none of it ranks arms
@@ -254,7 +250,7 @@ func (s *sheet) load(l *claim.LoadAnalysis) load {
 	return p
 }
 
-// withPicture parts charts from those with nothing to draw, of which one sentence each is left.
+// withPicture separates charts from those with nothing to draw, and returns a sentence for each of the latter.
 func withPicture(all []*figure) (charts []*figure, empty []string) {
 	for _, f := range all {
 		if len(f.Views) > 0 {
@@ -266,7 +262,7 @@ func withPicture(all []*figure) (charts []*figure, empty []string) {
 	return charts, empty
 }
 
-// briefly is the first of many reasons, which are alike; all of them are in tables.
+// briefly returns the first of many similar reasons. Tables have all of them.
 func briefly(reasons []string) []string {
 	if more := len(reasons) - 1; more > 1 {
 		return []string{reasons[0], fmt.Sprintf("and %d more for such reasons", more)}
@@ -274,7 +270,7 @@ func briefly(reasons []string) []string {
 	return reasons
 }
 
-// across are the charts over all loads.
+// across returns the charts over all loads.
 func (s *sheet) across() []*figure {
 	var all []*figure
 	if !s.large() {
@@ -286,7 +282,7 @@ func (s *sheet) across() []*figure {
 	return append(all, s.factors()...)
 }
 
-// file is the name of a download: of what, of which result and load.
+// file returns the name of a download: its content, the result and the load.
 func (s *sheet) file(what string, l *claim.LoadAnalysis) string {
 	name := s.r.ID + "-" + what
 	if l != nil && len(s.a.Loads) > 1 {

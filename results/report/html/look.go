@@ -7,25 +7,25 @@ import (
 
 // look is how the page draws one kind of load.
 type look struct {
-	// The bars of costs. A kind without allocations has none of them.
+	// The bars of costs. A kind without allocations has no bars for them.
 	cpu, bytes, allocations func(*sheet, *claim.LoadAnalysis) *figure
-	// The spectrum: title and caption, and the quantiles that are marked in it.
+	// The spectrum: title and caption, and the quantiles marked in it.
 	title     string
 	caption   func(open bool) string
 	quantiles []string
-	// stages are those that are drawn by percentile; title and caption are "" where they are entries'.
+	// stages returns the times drawn by percentile. With empty title and caption, those of entries are used.
 	stages                     func() []stage
 	stagesTitle, stagesCaption string
-	// backlog makes the words of a backlog those of the kind; nil: they are entries'.
+	// backlog sets the words of a backlog; nil: those of entries.
 	backlog func(*sheet, *claim.LoadAnalysis, *figure)
 }
 
-// looks are those that there are: the one table of what the page has of kinds of load.
+// looks is the only table of kinds of load in the page.
 func looks() map[plan.Kind]func() look {
 	return map[plan.Kind]func() look{plan.Calls: callLook, plan.Messages: messageLook, plan.Held: streamLook}
 }
 
-// lookOf is the look of a load; that of calls where its kind is unknown.
+// lookOf returns the look of a load. An unknown kind gets that of calls.
 func lookOf(l *claim.LoadAnalysis) look {
 	if of := looks()[l.Kind]; of != nil {
 		return of()
@@ -66,7 +66,7 @@ func messageLook() look {
 				part{plan.ServerCPU, "broker", "part0"}, part{plan.ClientCPU, "client", "part1"})
 		},
 		bytes: func(s *sheet, l *claim.LoadAnalysis) *figure { return s.bothWays(l, "message") },
-		// No allocations: brokers are of many makes, and few tell.
+		// Without allocations: brokers are of many kinds, and few report them.
 		title: "Time to the acknowledgement, by percentile",
 		caption: func(bool) string {
 			return "From when a send was due until it was acknowledged, with the interval from leaving out each " +
@@ -107,7 +107,7 @@ func streamLook() look {
 	}
 }
 
-// bothWays are the bytes of calls, or of sends.
+// bothWays returns the bars of bytes per call, or per send.
 func (s *sheet) bothWays(l *claim.LoadAnalysis, per string) *figure {
 	return s.stacked(l, "bytes", "Bytes on the wire per "+per,
 		"All bytes through the sockets, headers and encryption included.",

@@ -19,18 +19,18 @@ var scenariosText string
 
 // scenarios is the table over several scenarios, with a group of rows for each.
 type scenarios struct {
-	*figure // its caption and its data
+	*figure // with its caption and its data
 	Groups  [][][]block.Cell
 }
 
-// scenarios makes the table over several scenarios; nil where there is one.
+// scenarios makes the table over several scenarios; nil if there is only one.
 func (s *sheet) scenarios() *scenarios {
 	f := s.table(nil, report.ScenarioTable(s.r, s.a))
 	if f == nil {
 		return nil
 	}
 	t := &scenarios{figure: f}
-	for _, row := range report.ScenarioTable(s.r, s.shown).Rows { // of which refused values can be seen
+	for _, row := range report.ScenarioTable(s.r, s.shown).Rows { // of the analysis with visible refused values
 		if n := len(t.Groups); n == 0 || t.Groups[n-1][0][0].Text != row[0].Text {
 			t.Groups = append(t.Groups, nil)
 		}
@@ -40,7 +40,7 @@ func (s *sheet) scenarios() *scenarios {
 	return t
 }
 
-// messageStages are those of a message on its way.
+// messageStages returns the stages of a message.
 func messageStages() []stage {
 	of := func(of func(*result.Messages) *stat.Histogram) func(*result.Trial) *stat.Histogram {
 		return func(t *result.Trial) *stat.Histogram {
@@ -66,8 +66,7 @@ func messageStages() []stage {
 	}
 }
 
-// backlogsOf are what waited in each slice of a trial, and how long after the
-// slices the last of it arrived.
+// backlogsOf returns the backlog in each slice of a trial, and how long after the slices the last message arrived.
 func backlogsOf(t *result.Trial) (lists [][]int64, drained time.Duration) {
 	switch {
 	case t.Messages != nil:
@@ -85,7 +84,7 @@ func backlogsOf(t *result.Trial) (lists [][]int64, drained time.Duration) {
 	return lists, time.Duration(t.Followed.Drained)
 }
 
-// mergedOf is of how many readings each of a trial's backlogs is the most.
+// mergedOf returns how many readers each of a trial's backlogs is the maximum of.
 func mergedOf(t *result.Trial) int {
 	if t.Messages == nil {
 		return 1
@@ -93,7 +92,7 @@ func mergedOf(t *result.Trial) int {
 	return max(t.Messages.Merged, 1)
 }
 
-// messagesBacklog makes the words of a backlog those of messages.
+// messagesBacklog sets the words of a backlog for messages.
 func (s *sheet) messagesBacklog(l *claim.LoadAnalysis, f *figure) {
 	f.Title = "Backlog: acknowledged and not yet delivered"
 	f.Caption = "Messages, over the time since a slice's first send: the line is the middle slice, the band reaches " +
@@ -106,8 +105,8 @@ func (s *sheet) messagesBacklog(l *claim.LoadAnalysis, f *figure) {
 	f.Head[4] = "last one delivered after its end"
 }
 
-// spans are when something was done to an arm's broker, from a slice's first send
-// on: what is recorded counts from the window, before which an open loop has a head.
+// spans returns the faults of an arm's broker, relative to a slice's first send. Recorded times are relative to the
+// window, and in an open loop sending begins before it.
 func (s *sheet) spans(l *claim.LoadAnalysis, arm int) []report.Span {
 	all := report.Spans(&l.Arms[arm])
 	head := time.Duration(0)

@@ -7,7 +7,7 @@ import (
 	"wirelab/results/report/block"
 )
 
-// method is how it was measured, and how to do it again.
+// method says how the experiment was measured, and how to repeat it.
 type method struct {
 	Facts       block.Facts
 	Reading     string
@@ -29,7 +29,7 @@ func (s *sheet) method() method {
 	}
 	m.Versions = len(m.Environment[len(m.Environment)-1].(block.Facts))
 	for _, f := range report.Facts(r, s.a) {
-		if validityFacts[f.Name] == "" { // which stand where validity is told of
+		if validityFacts[f.Name] == "" { // the others are in the part on validity
 			m.Facts = append(m.Facts, f)
 		}
 	}
@@ -42,10 +42,10 @@ func (s *sheet) method() method {
 	return m
 }
 
-// published are others' figures beside ours.
+// published has published figures and ours for comparison.
 type published struct {
 	Title   string
-	Table   *figure // nil where only the plan has something to say
+	Table   *figure // nil if the plan has only notes
 	Columns []block.Column
 	Parts   []report.PublishedPart
 }

@@ -12,10 +12,10 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// track is a figure of a round, in the order they ran.
+// track has one value for each round, in the order in which they ran.
 type track struct {
 	name, class string
-	values      []float64 // NaN where a round has none
+	values      []float64 // NaN if a round has none
 	tips        []svg.Attr
 }
 
@@ -23,11 +23,11 @@ type track struct {
 type strip struct {
 	tracks []track
 	limit  float64 // NaN: none
-	said   string  // of the limit
+	said   string  // label of the limit
 	label  func(float64) string
 }
 
-// noise shows what else the machine did while each round ran.
+// noise shows the other activity of the machine in each round.
 func (s *sheet) noise() *figure {
 	if len(s.r.Rounds) < 2 {
 		return nil
@@ -69,8 +69,7 @@ func (s *sheet) noise() *figure {
 	return f
 }
 
-// lag shows how late calls were made in each round, or where there is no
-// schedule to be late for, how busy the generator was.
+// lag shows how late calls were made in each round. Without a schedule, it shows how busy the generator was.
 func (s *sheet) lag() *figure {
 	for _, g := range []struct {
 		gate                 result.Gate
@@ -157,7 +156,7 @@ func (s *sheet) readings(g result.Gate, title, caption, said string, label func(
 	return f
 }
 
-// stroke is a line with a mark, for legends of what is no arm.
+// stroke draws a line with a mark, for legends of lines that are not arms.
 func stroke(class string, mark int) template.HTML {
 	d := svg.Glyph(26, 12)
 	d.Line(0, 6, 26, 6, svg.Class("line "+class))
@@ -204,7 +203,7 @@ func (st strip) paint(d *svg.Drawing) {
 	d.Tall(above + high + 34)
 }
 
-// line draws a track, broken where a round has no figure.
+// line draws a track, with gaps for rounds that have no value.
 func (st strip) line(d *svg.Drawing, t track, mark int, x, y svg.Scale) {
 	var points []svg.Point
 	flush := func() {

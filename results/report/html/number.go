@@ -12,9 +12,8 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// number is one figure of one arm with all that is to be known of it: where it
-// stands, what it is, how sure it is, and which gates it passed. It is what
-// tables show, marks carry, and tests hold against the analysis.
+// number is one figure of one arm with everything that belongs to it: its place, its value, its interval and the
+// gates that it passed. Tables show it, marks in charts refer to it, and tests compare it with the analysis.
 type number struct {
 	sheet  *sheet
 	load   *claim.LoadAnalysis
@@ -26,7 +25,7 @@ type number struct {
 	d      *claim.Difference
 }
 
-// numbers are those of a row, one for each arm.
+// numbers returns the numbers of a row, one for each arm.
 func (s *sheet) numbers(l *claim.LoadAnalysis, m metric.Metric) []number {
 	row := l.Row(m.ID)
 	if row == nil {
@@ -45,7 +44,7 @@ func (s *sheet) numbers(l *claim.LoadAnalysis, m metric.Metric) []number {
 
 func (n number) state() *claim.ArmState { return &n.load.Arms[n.arm] }
 
-// value is the figure with its unit and marks: "24.1 µs†".
+// value writes the figure with its unit and marks: "24.1 µs†".
 func (n number) value() string {
 	if !n.e.Known {
 		return report.With(n.e, refusedUnit(n.e, n.unit))
@@ -53,7 +52,7 @@ func (n number) value() string {
 	return report.With(n.e, n.unit) + report.Marks(n.state(), n.metric)
 }
 
-// refusedUnit is the unit of a refused value; none where there is nothing to have it.
+// refusedUnit returns the unit of a refused value; the empty unit if there is no value.
 func refusedUnit(e claim.Estimate, u report.Unit) report.Unit {
 	if e.ShownRefused() == nil {
 		return report.Unit{Size: 1}
@@ -61,10 +60,10 @@ func refusedUnit(e claim.Estimate, u report.Unit) report.Unit {
 	return u
 }
 
-// interval is what bounds the figure: "[23.5, 24.6]", "exact", "" for none.
+// interval writes the bounds of the figure: "[23.5, 24.6]", "exact", "" for none.
 func (n number) interval() string { return report.BoundsOf(n.e, n.unit) }
 
-// refused is why there is no figure; "" if there is one.
+// refused returns why there is no figure; "" if there is one.
 func (n number) refused() string {
 	if n.e.Known {
 		return ""
@@ -93,13 +92,13 @@ func (n number) gates() string {
 	return text
 }
 
-// rounds is from how many rounds the figure is, and of how many calls.
+// rounds says how many rounds and how many calls the figure comes from.
 func (n number) rounds() string {
 	return report.Plural(max(n.e.Rounds, 0), "round") + ", " + phrases.Thousands(n.state().Requests) +
 		" " + report.ShapeOf(n.load.Kind).Sends
 }
 
-// verdict is the difference in words: "costlier".
+// verdict writes the difference in words: "costlier".
 func (n number) verdict() string {
 	if n.d == nil {
 		if why := n.state().Spoiled(n.metric); why != "" {
@@ -110,7 +109,7 @@ func (n number) verdict() string {
 	return report.Verdict(n.metric, n.d)
 }
 
-// tip is all of it, in lines.
+// tip returns everything about the number, in lines.
 func (n number) tip() string {
 	lines := []string{n.state().Name + " · " + n.metric.Short + " · " + n.name}
 	if why := n.refused(); why != "" {
@@ -127,7 +126,7 @@ func (n number) tip() string {
 	return strings.Join(append(lines, n.rounds(), n.gates()), "\n")
 }
 
-// difference is one in words and figures: "+32.4 % [+31.6, +33.2], costlier".
+// difference writes a difference in words and figures: "+32.4 % [+31.6, +33.2], costlier".
 func difference(m metric.Metric, d *claim.Difference) string {
 	if !d.Known {
 		return report.Word(m, d.Verdict) + ": " + d.Why
@@ -135,21 +134,18 @@ func difference(m metric.Metric, d *claim.Difference) string {
 	return strings.TrimSpace(report.Change(d)+" "+report.Interval(d)) + ", " + report.Verdict(m, d)
 }
 
-// key says which number of the analysis it is: "0/2/server-cpu" is the first
-// load's, the third arm's.
+// key identifies the number in the analysis: "0/2/server-cpu" is that of the first load and the third arm.
 func (n number) key() string {
 	return fmt.Sprintf("%d/%d/%s", n.load.Load, n.arm, n.metric.ID)
 }
 
-// attrs are what a mark in a drawing carries: which number it is. Tables hold
-// the numbers themselves.
+// attrs returns the attributes of a mark in a drawing: the key of its number. Tables contain the numbers themselves.
 func (n number) attrs() []svg.Attr {
 	return []svg.Attr{{Name: "data-n", Value: n.key()}, n.sheet.tip(n.tip())}
 }
 
-// tip keeps a hint and returns the attribute that refers to it. The same hint
-// belongs to several marks, in each of a chart's widths and in tables, and
-// would be half of the page if it were in all of them.
+// tip stores a hint and returns the attribute that refers to it. Several marks share a hint, in each width of a chart
+// and in tables; repeating it in each would double the size of the page.
 func (s *sheet) tip(text string) svg.Attr {
 	i, ok := s.tipped[text]
 	if !ok {
@@ -159,12 +155,12 @@ func (s *sheet) tip(text string) svg.Attr {
 	return svg.Attr{Name: "data-t", Value: strconv.Itoa(i)}
 }
 
-// cell is a place in a table. With a Key it is a number, and the rest is that
-// number as the analysis has it, so that nothing on the page rests on rounding.
+// cell is a cell of a table. With a Key it is a number, and the other fields are that number as the analysis has it,
+// so that nothing on the page depends on rounding.
 type cell struct {
 	Text, Class  string
-	Instead, Why string // of a refused figure: what is seen where the switch is off, and the reason
-	Tip          string // the place of its hint among all
+	Instead, Why string // of a refused figure: the text shown while the switch is off, and the reason
+	Tip          string // index of its hint
 	Right        bool
 	Key          string
 	V, Low, High string
@@ -174,7 +170,7 @@ type cell struct {
 	Rounds       string
 }
 
-// cell is the number as a place in a table that shows a text.
+// cell returns the number as a cell of a table that shows a text.
 func (n number) cell(text string) cell {
 	c := cell{Text: text, Right: true, Key: n.key(), Tip: n.sheet.tip(n.tip()).Value, Rounds: strconv.Itoa(n.e.Rounds)}
 	if n.e.Known {
@@ -191,10 +187,10 @@ func (n number) cell(text string) cell {
 	return c
 }
 
-// words is a place in a table that holds no number.
+// words returns a cell that contains no number.
 func words(text string) cell { return cell{Text: text} }
 
 func figures(text string) cell { return cell{Text: text, Right: true} }
 
-// exact writes a number so that it is read back the same.
+// exact writes a number so that reading it gives the same number.
 func exact(v float64) string { return report.Exact(v) }

@@ -2,21 +2,21 @@ package html
 
 import "wirelab/results/report/svg"
 
-// panel is a part of a drawing with axes of its own.
+// panel is a part of a drawing with separate axes.
 type panel struct{ left, right, top, bottom float64 }
 
-// title writes what a panel is of above it, in two lines that are so wide at most.
+// title writes a panel's title above it, in at most two lines of the given width.
 func (p panel) title(d *svg.Drawing, text string, wide float64) {
 	for i, line := range svg.WrapBold(text, smallSize, wide, 2) {
 		d.Text(p.left, p.top-18+12*float64(i), smallSize, svg.Start, line, svg.Class("strong"))
 	}
 }
 
-// panels are how small charts stand beside each other: from where, how wide at least and how many at most in a row,
-// how high each is, and the room above, below and between them.
+// panels is the layout of small charts next to each other: their position, the least width, the greatest number in a
+// row, the height of each, and the space above, below and between them.
 type panels struct{ top, left, least, most, high, head, foot, gap float64 }
 
-// draw has each of n panels drawn, and returns where the last of them end. The first of each row has the labels.
+// draw draws n panels with paint, and returns the bottom of the last row. The first panel of each row has the labels.
 func (ps panels) draw(d *svg.Drawing, n int, paint func(i int, p panel, first bool)) (bottom float64) {
 	columns := max(1, min(int(ps.most), n, int((d.Width()-ps.left)/ps.least)))
 	wide := (d.Width() - ps.left - float64(columns-1)*ps.gap) / float64(columns)

@@ -22,17 +22,15 @@ import (
 //go:embed picture.css
 var pictureStyle string
 
-// The widths of a picture and of the space around what is drawn.
+// The widths of a picture and of its margin.
 const (
 	pictureWidth  = 760.0
 	pictureMargin = 24.0
 )
 
-// WritePicture writes the first verdict of a result as one SVG file, for a
-// README or a slide: the short answer, the differences with their intervals, what
-// each arm costs, and what the figures rest on. The file follows the reader's
-// light or dark setting by itself and loads nothing. A result that has no
-// comparison has no picture.
+// WritePicture writes the first verdict of a result as one SVG file, for a README or a slide: the short answer, the
+// differences with their intervals, what each arm costs, and what the figures are based on. The file follows the
+// reader's light or dark setting and loads nothing. It returns an error for a result without a comparison.
 func WritePicture(w io.Writer, r *result.Result) error {
 	a := analyse.Result(r)
 	answer := report.Summarise(r, &a, nil).Answer
@@ -61,8 +59,8 @@ func WritePicture(w io.Writer, r *result.Result) error {
 
 var colour = regexp.MustCompile(`(?m)^ +(--\w+): light-dark\((#\w+), (#\w+)\);$`)
 
-// pictureColours are the page's colours, as the query for light or dark that
-// viewers of pictures know.
+// pictureColours returns the page's colours for light and dark, with the media query that viewers of pictures
+// support.
 func pictureColours() string {
 	var light, dark strings.Builder
 	for _, c := range colour.FindAllStringSubmatch(styleText, -1) {
@@ -72,8 +70,7 @@ func pictureColours() string {
 	return ":root{" + light.String() + "}\n@media (prefers-color-scheme: dark){:root{" + dark.String() + "}}\n"
 }
 
-// lines writes text over the width of a drawing from y on, and returns where
-// the next line would be.
+// lines writes text over the width of a drawing, starting at y, and returns where the next line would be.
 func lines(d *svg.Drawing, y, size float64, text, class string) float64 {
 	for _, line := range svg.Wrap(text, size, d.Width(), 6) {
 		d.Text(0, y, size, svg.Start, line, svg.Class(class))
@@ -82,7 +79,7 @@ func lines(d *svg.Drawing, y, size float64, text, class string) float64 {
 	return y
 }
 
-// part of a picture; each needs a name of its own.
+// picturePart returns a part of a picture. Each part needs its own id.
 func (s *sheet) picturePart(id, title string) *svg.Drawing {
 	return svg.New(id, "", title, title, pictureWidth-2*pictureMargin)
 }
@@ -107,7 +104,7 @@ func (s *sheet) pictureForest(l *claim.LoadAnalysis, m metric.Metric) *svg.Drawi
 	return d
 }
 
-// pictureCosts are the bars of CPU time, where it is known.
+// pictureCosts returns the bars of CPU time, if it is known.
 func (s *sheet) pictureCosts(l *claim.LoadAnalysis) []*svg.Drawing {
 	c := &barChart{}
 	parts := []part{{plan.ServerCPU, "server", "part0"}, {plan.ClientCPU, "client", "part1"}}
@@ -134,7 +131,7 @@ func (s *sheet) pictureCosts(l *claim.LoadAnalysis) []*svg.Drawing {
 	return []*svg.Drawing{head, bars}
 }
 
-// pictureFoot says what the figures rest on.
+// pictureFoot says what the figures are based on.
 func (s *sheet) pictureFoot(l *claim.LoadAnalysis) *svg.Drawing {
 	d := s.picturePart("foot", "what the figures rest on")
 	replies, told, rounds := uint64(0), "", 0

@@ -9,7 +9,7 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// processBars is what each process of a pipeline used as a chart; nil where no arm is one.
+// processBars is the chart of the CPU time of each process of a pipeline; nil if no arm is a pipeline.
 func (s *sheet) processBars(l *claim.LoadAnalysis) *figure {
 	p := report.ProcessesOf(l)
 	if p == nil {
@@ -51,7 +51,7 @@ func (s *sheet) processBars(l *claim.LoadAnalysis) *figure {
 	return f
 }
 
-// processChart is a bar for each arm, with a part for each process.
+// processChart has a bar for each arm, with a part for each process.
 type processChart struct {
 	p    *report.Processes
 	bars []processBar
@@ -103,8 +103,7 @@ func (c *processChart) paint(d *svg.Drawing) {
 	d.Tall(y)
 }
 
-// label is what stands below a part: its name and figure, the figure alone, or
-// nothing where there is no room.
+// label returns the text below a part: its name and figure, only the figure, or nothing if there is no space.
 func (c *processChart) label(role int, cpu, room float64) string {
 	for _, text := range []string{c.p.Roles[role] + " " + c.p.Text(cpu), c.p.Text(cpu)} {
 		if svg.Width(text, smallSize) <= room {
@@ -114,7 +113,7 @@ func (c *processChart) label(role int, cpu, room float64) string {
 	return ""
 }
 
-// total is what stands behind a bar.
+// total returns the text after a bar.
 func (c *processChart) total(b processBar) string {
 	sum := 0.0
 	for _, cpu := range b.cpu {

@@ -13,15 +13,15 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// axis is one axis of a cost profile: a number of each arm. The rim is the best
-// arm, and half way to the centre is twice its cost.
+// axis is one axis of a cost profile, with a number for each arm. The rim is the best arm, and half of the radius is
+// twice its cost.
 type axis struct {
 	name    string
 	numbers []number // by arm
 	best    float64
 }
 
-// share is how near to the best a value is, 0 to 1.
+// share is how close a value is to the best, 0 to 1.
 func (x axis) share(v float64) float64 {
 	if v <= 0 || x.best <= 0 {
 		return 0
@@ -32,7 +32,7 @@ func (x axis) share(v float64) float64 {
 	return min(1, x.best/v)
 }
 
-// newAxis makes an axis; false where fewer than two arms have a figure.
+// newAxis makes an axis; false if fewer than two arms have a figure.
 func newAxis(name string, numbers []number) (axis, bool) {
 	x := axis{name: name, numbers: numbers}
 	known := 0
@@ -90,7 +90,7 @@ func (s *sheet) profile() *figure {
 	return s.profileOf("profile", "Cost profile over operations: "+m.Title, axes, nil, &m)
 }
 
-// profileOf makes the figure of axes.
+// profileOf makes the figure from axes.
 func (s *sheet) profileOf(id, title string, axes []axis, l *claim.LoadAnalysis, of *metric.Metric) *figure {
 	if len(axes) < 3 || len(axes[0].numbers) < 2 {
 		return nil
@@ -149,8 +149,7 @@ func (s *sheet) profileOf(id, title string, axes []axis, l *claim.LoadAnalysis, 
 	return f
 }
 
-// profile is the plot: all arms over each other, or one each where there are
-// too many.
+// profile is the plot: all arms in one drawing, or one drawing each if there are too many.
 type profile struct {
 	axes []axis
 	arms []int
@@ -205,7 +204,7 @@ func (p profile) paint(d *svg.Drawing) {
 	d.Tall(y + radius + 40)
 }
 
-// panels draws a small profile for each arm; axes have numbers.
+// panels draws a small profile for each arm, with numbered axes.
 func (p profile) panels(d *svg.Drawing) {
 	columns := max(2, min(len(p.arms), int(d.Width()/150)))
 	wide := d.Width() / float64(columns)
@@ -231,7 +230,7 @@ func (p profile) panels(d *svg.Drawing) {
 
 func (p profile) angle(i int) float64 { return 2 * math.Pi * float64(i) / float64(len(p.axes)) }
 
-// frame draws the rim, half way in, and the axes.
+// frame draws the rim, the circle at half of the radius, and the axes.
 func (p profile) frame(d *svg.Drawing, x, y, radius float64) {
 	for _, share := range []float64{0.25, 0.5, 0.75, 1} {
 		class := "grid"

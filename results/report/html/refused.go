@@ -17,9 +17,8 @@ func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error 
 	return write(w, r, &a, options{outages: outages, refused: true})
 }
 
-// refusable writes a figure into a table. One that a check refused is there twice, and
-// the switch on the page tells which is seen: what stands in its place otherwise, and
-// its value struck through, with the reason for who hovers, focuses or listens.
+// refusable writes a figure into a table. A refused figure is there twice, and the switch on the page selects which
+// is visible: its replacement, or the value struck through, with the reason for readers who hover, focus or listen.
 func refusable(text, instead, why string) template.HTML {
 	value, refused := report.IsRefused(text)
 	if !refused {
@@ -58,7 +57,7 @@ func anyRefused(a *claim.Analysis) bool {
 			func(c claim.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
 }
 
-// refusedWays are the ways of a decision that have a refused figure, in words.
+// refusedWays describes the ways of a decision that have a refused figure.
 func refusedWays(row report.Decision) []template.HTML {
 	var all []template.HTML
 	for _, w := range row.Refused {
@@ -69,7 +68,7 @@ func refusedWays(row report.Decision) []template.HTML {
 	return all
 }
 
-// shownLoad is the same load in the analysis whose refused values are to be seen.
+// shownLoad returns the same load in the analysis with visible refused values.
 func (s *sheet) shownLoad(l *claim.LoadAnalysis) *claim.LoadAnalysis {
 	for i := range s.shown.Loads {
 		if s.shown.Loads[i].Load == l.Load {

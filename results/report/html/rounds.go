@@ -13,7 +13,7 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// paired is how an arm differed from the first in one round.
+// paired is the difference of an arm from the first in one round.
 type paired struct {
 	round int // from 1
 	ratio float64
@@ -21,7 +21,7 @@ type paired struct {
 	clean bool // no gate failed in this round
 }
 
-// roundsOf are the rounds in which an arm and the first both have the metric.
+// roundsOf returns the rounds in which an arm and the first arm both have the metric.
 func (s *sheet) roundsOf(l *claim.LoadAnalysis, m metric.Metric, arm int) []paired {
 	spoiled := map[int][]string{}
 	for _, state := range []*claim.ArmState{&l.Arms[0], &l.Arms[arm]} {
@@ -95,7 +95,7 @@ func percentChange(ratio float64) string {
 	return report.Change(&claim.Difference{Known: true, Ratio: ratio, Low: ratio, High: ratio})
 }
 
-// rounds is the plot of every round's paired differences, in run order.
+// rounds is the plot of every round's paired differences, in the order in which they ran.
 func (s *sheet) rounds(l *claim.LoadAnalysis) *figure {
 	m, err := kinds.MetricOf(l, l.Primary)
 	if err != nil || len(l.Arms) < 2 || s.a.Rounds < 2 {
@@ -221,8 +221,7 @@ func (rp *roundPlot) panel(d *svg.Drawing, p panel, one armRounds, labelled bool
 	d.Text((p.left+p.right)/2, p.bottom+14, smallSize, svg.Middle, "round", svg.Class("muted"))
 }
 
-// verticalTicks are round percentages on an upright scale of ratios, so far
-// apart that their labels do not touch.
+// verticalTicks returns round percentages on a vertical scale of ratios, with enough distance for their labels.
 func verticalTicks(y svg.Scale) []svg.Tick {
 	const apart = 17
 	var kept []svg.Tick

@@ -9,25 +9,24 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// colours is how many the style sheet has; see .s0 to .s7 there. They are those
-// of Okabe and Ito, which the colour-blind tell apart, made fit for text on
-// white and on black. Marks and dashes differ too, so that nothing depends on
-// colours, and more arms than colours stay apart.
+// colours is the number of series colours in the style sheet, .s0 to .s7. They are those of Okabe and Ito, which
+// colour-blind readers can tell apart, adapted for text on white and on black. Marks and dashes differ too, so that
+// nothing depends on colours, and more arms than colours remain distinct.
 const colours = 8
 
-// series is the class that colours an arm.
+// series returns the class that colours an arm.
 func series(arm int) string { return fmt.Sprintf("s%d", arm%colours) }
 
-// shape is the mark of an arm. It steps once more with every round of the
-// colours, so that 48 arms differ in one or the other.
+// shape returns the mark of an arm. It advances one extra step each time the colours repeat, so that 48 arms differ
+// in colour or mark.
 func shape(arm int) int { return (arm + arm/colours) % svg.Shapes }
 
-// dashed is the class that dashes an arm's line where colours come again.
+// dashed returns the class that dashes an arm's line if its colour is a repeated one.
 func dashed(arm int) string {
 	return [...]string{"", " dash1", " dash2", " dash3"}[arm/colours%4]
 }
 
-// glyph is an arm's line and mark, for legends.
+// glyph draws an arm's line and mark, for legends.
 func glyph(arm int) template.HTML {
 	d := svg.Glyph(26, 12)
 	d.Line(0, 6, 26, 6, svg.Class("line "+series(arm)+dashed(arm)))
@@ -44,7 +43,7 @@ func (s *sheet) legend(arms []int) []entry {
 	return all
 }
 
-// shown splits the arms of a load by whether a metric of theirs has a figure.
+// shown splits the arms of a load into those with a figure of a metric, and the reasons of the others.
 func shown(l *claim.LoadAnalysis, known func(arm int) (ok bool, why string)) (arms []int, refused []string) {
 	var who report.Groups[string, string]
 	for a := range l.Arms {

@@ -17,22 +17,22 @@ import (
 // spectral is one quantile on a line of a spectrum.
 type spectral struct {
 	q, v, low, high float64
-	// earned is false where too few calls lie beyond it to say anything.
+	// earned is false if too few calls are beyond it for a statement.
 	earned bool
 }
 
-// x is where a quantile lies: 1/(1−q), so that each nine is equally long.
+// x returns the position of a quantile, 1/(1−q), with which each further nine has the same length.
 func (p spectral) x() float64 { return 1 / (1 - p.q) }
 
-// spectra are the lines of one arm.
+// spectra has the lines of one arm.
 type spectra struct {
 	arm                      int
 	response, service, floor []spectral
-	marked                   []number // the quantiles that the analysis has
+	marked                   []number // the quantiles of the analysis
 }
 
-// quantiles are the places that spectra are drawn at, twelve to each nine, up
-// to the one beyond which ten calls of n lie.
+// quantiles returns the quantiles at which spectra are drawn: twelve per nine, up to the one with ten of n calls
+// beyond it.
 func quantiles(n uint64) []float64 {
 	all := []float64{0.01}
 	for k := 1; k <= 72; k++ {
@@ -48,7 +48,7 @@ func quantiles(n uint64) []float64 {
 	return all
 }
 
-// spectrumOf computes a line: what a gate refuses is not on it.
+// spectrumOf computes a line, without what a gate refuses.
 func spectrumOf(arm *claim.ArmState, histograms []*stat.Histogram, service bool) []spectral {
 	var calls uint64
 	var rounds []*stat.Histogram
@@ -68,7 +68,7 @@ func spectrumOf(arm *claim.ArmState, histograms []*stat.Histogram, service bool)
 	}
 	var line []spectral
 	estimates, err := stat.QuantileIntervals(rounds, qs, stat.DefaultAlpha)
-	if err != nil { // one round: a line without a band
+	if err != nil { // a single round: a line without a band
 		for _, q := range qs {
 			v := float64(rounds[0].Quantile(q))
 			line = append(line, spectral{q: q, v: v, low: v, high: v, earned: stat.Tail(q, rounds).OK()})
@@ -112,9 +112,9 @@ func (s *sheet) spectraOf(l *claim.LoadAnalysis, arm int) spectra {
 	return one
 }
 
-// spectrum is the chart of response times over quantiles.
+// spectrum is the chart of response times by quantile.
 func (s *sheet) spectrum(l *claim.LoadAnalysis) *figure {
-	median, _ := kinds.MetricOf(l, lookOf(l).quantiles[0]) // known: it is one of ours
+	median, _ := kinds.MetricOf(l, lookOf(l).quantiles[0]) // known: it is one of our metrics
 	ns := s.numbers(l, median)
 	if len(ns) == 0 {
 		return nil
@@ -146,8 +146,7 @@ func (s *sheet) spectrum(l *claim.LoadAnalysis) *figure {
 	return f
 }
 
-// spectrumTable shows the quantiles that the analysis has; the download holds
-// every point that is drawn.
+// spectrumTable shows the quantiles of the analysis. The download has every point that is drawn.
 func (s *sheet) spectrumTable(l *claim.LoadAnalysis, f *figure, all []spectra) {
 	f.Head = []string{"arm", "p50", "p90", "p99", "p99.9", "floor p50"}
 	for a := range l.Arms {
@@ -190,8 +189,7 @@ func (s *sheet) spectrumTable(l *claim.LoadAnalysis, f *figure, all []spectra) {
 	f.data(s.file("spectrum", l), raw)
 }
 
-// spectrum is the plot: all arms over each other, or where there are too many
-// to tell apart one panel for each.
+// spectrum is the plot: all arms in one panel, or one panel for each if there are too many to tell apart.
 type spectrum struct {
 	id        string
 	lines     []spectra
@@ -200,12 +198,12 @@ type spectrum struct {
 	far       float64 // the highest 1/(1−q)
 }
 
-// together is how many arms can be told apart in one panel.
+// together is the greatest number of arms in one panel.
 const together = 5
 
 func (sp *spectrum) faceted() bool { return len(sp.lines) > together }
 
-// scan finds the ends of the axes; false if there is nothing to draw.
+// scan determines the ends of the axes; false if there is nothing to draw.
 func (sp *spectrum) scan() bool {
 	sp.low, sp.high, sp.far = math.Inf(1), 0, 10
 	for _, one := range sp.lines {
@@ -239,7 +237,7 @@ func (sp *spectrum) paint(d *svg.Drawing) {
 	sp.panels(d)
 }
 
-// axisWidth is the room that the labels of the vertical axis need.
+// axisWidth returns the space that the labels of the vertical axis need.
 func (sp *spectrum) axisWidth() float64 {
 	w := 0.0
 	for _, t := range svg.Log(sp.low, sp.high, 1, 0).Round(0).Ticks(7) {
@@ -296,7 +294,7 @@ func (sp *spectrum) axes(d *svg.Drawing, p panel, labelled, quantiled bool) (x, 
 	return x, y
 }
 
-// nines names a place on the axis of quantiles: "p99.9".
+// nines names a position on the axis of quantiles: "p99.9".
 func nines(x float64) string {
 	return "p" + strings.TrimSuffix(fmt.Sprintf("%.6g", 100*(1-1/x)), ".0")
 }
@@ -334,8 +332,7 @@ func (sp *spectrum) arm(d *svg.Drawing, one spectra, x, y svg.Scale, marks bool)
 	d.End()
 }
 
-// places are the points of a line: those that are earned, or the rest from the
-// last of them on.
+// places returns the points of a line: those that are earned, or the rest, starting with the last earned one.
 func places(line []spectral, x, y svg.Scale, earned bool) []svg.Point {
 	var all []svg.Point
 	for i, p := range line {

@@ -18,19 +18,19 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func itoa64(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// grid is the table of a load: a line for each arm, a column for each of its main metrics.
+// grid is the table of a load: a row for each arm, a column for each of its main metrics.
 type grid struct {
 	*block.Metrics
-	OnlyRefused []bool // of each column: there is no figure but refused ones
+	OnlyRefused []bool // by column: there are only refused figures
 	Cells       [][]cell
-	// Many is whether there are so many columns that no room is left for what an arm is: that stands below.
+	// Many reports whether there are too many columns for the descriptions of arms, which are then below.
 	Many bool
 }
 
-// many is the number of columns from which a table is one of many.
+// many is the number of columns from which on Many is set.
 const many = 7
 
-// mainTable shows the main metrics.
+// mainTable returns the table of the main metrics.
 func (s *sheet) mainTable(l *claim.LoadAnalysis, b *block.Metrics) grid {
 	n := len(b.Columns)
 	g := grid{Metrics: b, Cells: make([][]cell, len(b.Arms))}
@@ -54,7 +54,7 @@ func (s *sheet) mainTable(l *claim.LoadAnalysis, b *block.Metrics) grid {
 	return g
 }
 
-// toneClass is the class of a figure's verdict.
+// toneClass returns the class of a figure's verdict.
 func toneClass(f block.Measured) string {
 	switch {
 	case f.Tone == block.Good:
@@ -69,7 +69,8 @@ func toneClass(f block.Measured) string {
 	return "none"
 }
 
-// manyNumbers is how many numbers a page shows in tables. Of ten times as many it would be too large to open.
+// manyNumbers is how many numbers the tables of a page show. With ten times as many, the page would be too large to
+// open.
 const manyNumbers = 4000
 
 // large reports whether a result has more numbers than a page can show. Exports have them all.
@@ -81,8 +82,7 @@ func (s *sheet) large() bool {
 	return n > manyNumbers
 }
 
-// allNumbers is the table of every metric of every arm, with what stands
-// behind each number.
+// allNumbers is the table of every metric of every arm, with the details of each number.
 func (s *sheet) allNumbers(l *claim.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("numbers-%d", l.Load+1), Title: "Every number, with its interval, rounds and checks"}
 	f.Head = []string{
@@ -142,7 +142,7 @@ func (s *sheet) allNumbers(l *claim.LoadAnalysis) *figure {
 	return f
 }
 
-// table is a block's as a page shows it; nil of none. l is the load that it is of.
+// table converts a block's table for the page; nil for none. l is the load that it belongs to.
 func (s *sheet) table(l *claim.LoadAnalysis, t *block.Table) *figure {
 	if t == nil {
 		return nil
@@ -167,7 +167,7 @@ func (s *sheet) table(l *claim.LoadAnalysis, t *block.Table) *figure {
 	return f
 }
 
-// short writes a number of an axis, without zeros at its end.
+// short writes a number of an axis, without trailing zeros.
 func short(v float64, digits int) string {
 	text := report.Significant(v, digits)
 	if strings.Contains(text, ".") {
@@ -176,8 +176,7 @@ func short(v float64, digits int) string {
 	return text
 }
 
-// Tied ties units to their numbers, and names of intervals together, where a
-// browser would break a line between them.
+// Tied puts no-break spaces between numbers and their units, and within the names of intervals.
 func Tied(text string) string { return tie.Replace(text) }
 
 var tie = strings.NewReplacer(" %", "\u00a0%", " CI", "\u00a0CI", " µs", "\u00a0µs", " ms", "\u00a0ms", " ns",

@@ -12,19 +12,19 @@ import (
 	"wirelab/results/report"
 )
 
-// validity is what lets the numbers be believed, or not.
+// validity says whether the numbers can be trusted, and why.
 type validity struct {
 	Headline string
 	Tone     string
 	Gates    []gate
-	Doubts   []gate        // those of them that failed or limit something
-	Facts    []report.Fact // certificate, resolution, noise, what was checked
+	Doubts   []gate        // the gates that failed or limit something
+	Facts    []report.Fact // calibration, resolution, noise, number of checked replies
 	Figures  []*figure
 	Floors   *figure
 	Checks   *figure // every check of every arm
 }
 
-// gate is one check over all arms and loads, as a tick with words.
+// gate is one check over all arms and loads, shown as a tick with words.
 type gate struct {
 	Name, Words, Tip string
 	State            string // "ok", "limited", "failed"
@@ -97,13 +97,13 @@ func (s *sheet) validity() validity {
 	return v
 }
 
-// validityFacts are the facts that say whether figures can be believed, with their names there.
+// validityFacts are the facts about whether figures can be trusted, with their names in this part.
 var validityFacts = map[string]string{
 	"here": "This machine can tell", "resolves": "This run could see", "checked": "Replies", "noise": "Noise",
 	"database": "Database", "brokers": "Brokers",
 }
 
-// gate says how a gate went, over all arms and loads that it was applied to.
+// gate says how a gate went, over all arms and loads to which it was applied.
 func (s *sheet) gate(g result.Gate) (one gate, applied bool) {
 	one = gate{Name: string(g), State: "ok", Icon: "✓"}
 	passed, total := 0, 0
@@ -157,7 +157,7 @@ func (s *sheet) gate(g result.Gate) (one gate, applied bool) {
 	return one, true
 }
 
-// checks is the table of every check of every arm, those that failed first.
+// checks is the table of every check of every arm, failed ones first.
 func (s *sheet) checks() *figure {
 	f := &figure{ID: "checks", Title: "Every check"}
 	f.Head = []string{"outcome", "check", "arm", "load", "found", "limit", "in words"}
@@ -213,7 +213,7 @@ func (s *sheet) checks() *figure {
 	return f
 }
 
-// floors is the table of what drivers do before a server that does nothing.
+// floors is the table of drivers measured against a server that does nothing.
 func (s *sheet) floors() *figure {
 	f := &figure{ID: "floors", Title: "Floors: the same driver before a server that does nothing"}
 	f.Head = []string{
@@ -253,7 +253,7 @@ func (s *sheet) floors() *figure {
 			}
 		}
 	}
-	if !slices.ContainsFunc(s.shown.Loads, headroom) { // of messages alone
+	if !slices.ContainsFunc(s.shown.Loads, headroom) { // only loads of messages
 		f.Head = slices.Delete(f.Head, 5, 6)
 		for i := range f.Rows {
 			f.Rows[i] = slices.Delete(f.Rows[i], 5, 6)
@@ -266,7 +266,7 @@ func (s *sheet) floors() *figure {
 	return f
 }
 
-// headroom reports whether a load's drivers were judged by how many messages they send alone.
+// headroom reports whether a load's drivers were judged by how many messages they send by themselves.
 func headroom(l claim.LoadAnalysis) bool {
 	return slices.ContainsFunc(l.Arms,
 		func(arm claim.ArmState) bool { return arm.Floor.Headroom > 0 || arm.Floor.Refused["headroom"] != nil })

@@ -40,33 +40,32 @@ import (
 	"wirelab/results/report/terminal"
 )
 
-// Document is what is written.
+// Document is the written document.
 type Document struct {
 	Schema    int                  `json:"schema"`
 	Digest    string               `json:"digest"`
 	Result    *result.Result       `json:"result"`
 	Analysis  claim.Analysis       `json:"analysis"`
 	Judgement *threshold.Judgement `json:"judgement,omitempty"`
-	// Explanation is there where "wirelab explain" wrote the document.
+	// Explanation is set if "wirelab explain" wrote the document.
 	Explanation *explain.Explanation `json:"explanation,omitempty"`
 	Printed     Printed              `json:"printed"`
 }
 
 // Printed is the report as people read it.
 type Printed struct {
-	// Sentences are the verdicts, one for each load; Judged that on the
-	// thresholds, if there were any.
+	// Sentences are the verdicts, one for each load. Judged is the verdict on the thresholds, if there were any.
 	Sentences []string `json:"sentences"`
 	Judged    string   `json:"judged,omitempty"`
-	// Curves say what was found of response times over rates, and Capacity
-	// what of the highest ones, the first in one line.
+	// Curves describe response times over rates. Capacity describes the highest rates, with the first line as a
+	// summary.
 	Curves   []string `json:"curves,omitempty"`
 	Capacity []string `json:"capacity,omitempty"`
-	// Decisions say when to use which, where that was measured.
+	// Decisions say which path to use when, if that was measured.
 	Decisions []report.DecisionTable `json:"decisions,omitempty"`
-	// Explained says why the arms differ, where there is an explanation.
+	// Explained says why the arms differ, if there is an explanation.
 	Explained []string `json:"explained,omitempty"`
-	// Absent say which arms could not be had, and which stands in for the first.
+	// Absent says which arms were not available, and which one replaces the first.
 	Absent []string `json:"absent,omitempty"`
 	Claims []Claim  `json:"claims"`
 	// Terminal is the report for terminals of Width columns, line by line.
@@ -74,7 +73,7 @@ type Printed struct {
 	Terminal []string `json:"terminal"`
 }
 
-// Claim is a difference that is claimed, in the words of the report.
+// Claim is a claimed difference in the words of the report.
 type Claim struct {
 	Load     string        `json:"load"`
 	Arm      string        `json:"arm"`
@@ -84,12 +83,11 @@ type Claim struct {
 	Change   string        `json:"change"`   // "+32.4 %"
 	Interval string        `json:"interval"` // "[+31.6, +33.2]" or "exact"
 	Says     string        `json:"says"`     // "costlier"
-	// Early names those of the arm and the first, against which it is, that
-	// acknowledge messages before a quorum has them on disk.
+	// Early names those of the arm and the first arm that acknowledge messages before a quorum has them on disk.
 	Early []string `json:"early,omitempty"`
 }
 
-// Width is how wide the report in a document is.
+// Width is the width of the report in a document.
 const Width = 100
 
 // Write writes the result, indented, with a newline at the end.
@@ -98,13 +96,12 @@ func Write(w io.Writer, r *result.Result) error {
 	return WriteJudged(w, r, &a, nil)
 }
 
-// WriteJudged is [Write] with what was found of thresholds; j may be nil. a must
-// be r's analysis.
+// WriteJudged is [Write] with the judgement of thresholds, which may be nil. a must be r's analysis.
 func WriteJudged(w io.Writer, r *result.Result, a *claim.Analysis, j *threshold.Judgement) error {
 	return write(w, r, a, j, nil)
 }
 
-// WriteExplained is [Write] with what explains the result. a must be r's analysis.
+// WriteExplained is [Write] with the explanation of the result. a must be r's analysis.
 func WriteExplained(w io.Writer, r *result.Result, a *claim.Analysis, e *explain.Explanation) error {
 	return write(w, r, a, nil, e)
 }
@@ -139,8 +136,8 @@ type namedValue struct {
 	is   any
 }
 
-// members writes a document as its encoder would, but one member after the other:
-// as a whole it takes several times the memory of the result.
+// members writes a document as the encoder would, but one member after the other: all at once needs several times the
+// memory of the result.
 func members(w io.Writer, all []namedValue) error {
 	before := "{\n  "
 	for _, m := range all {
@@ -166,7 +163,8 @@ func members(w io.Writer, all []namedValue) error {
 	return err
 }
 
-// text is a result as JSON: its own text where a later wirelab wrote it, whose fields would be lost otherwise.
+// text returns a result as JSON. If a later version wrote it, that is its own text, since its unknown fields would be
+// lost otherwise.
 func text(r *result.Result) (json.RawMessage, error) {
 	if len(r.Text) > 0 {
 		return r.Text, nil
@@ -178,11 +176,11 @@ func text(r *result.Result) (json.RawMessage, error) {
 	return out.Bytes(), err
 }
 
-// Print returns the report of a result, with that on thresholds if j is not
-// nil, and why the arms differ if e is not.
+// Print returns the report of a result, with the judgement of thresholds if j is not nil, and the explanation if e is
+// not nil.
 func Print(r *result.Result, a *claim.Analysis, j *threshold.Judgement, e *explain.Explanation) (Printed, error) {
 	unnamed := *r
-	unnamed.Label, r = "", &unnamed // a name is no part of the result, from which all of this must follow
+	unnamed.Label, r = "", &unnamed // the label is not part of the result, from which everything here must follow
 	p := Printed{
 		Sentences: []string{}, Claims: []Claim{}, Width: Width, Decisions: report.Decisions(r, a, nil),
 		Absent: report.AbsentNotes(r),
@@ -230,7 +228,7 @@ func claims(l *claim.LoadAnalysis) []Claim {
 	for _, row := range l.Rows {
 		m, err := kinds.MetricByID(row.Metric)
 		if err != nil {
-			continue // not reached: the rows were made from the metrics
+			continue // not reached: the rows were made from these metrics
 		}
 		for a, c := range row.Cells {
 			if d := c.Difference; d != nil && d.Verdict.Claim() {
@@ -245,7 +243,7 @@ func claims(l *claim.LoadAnalysis) []Claim {
 	return all
 }
 
-// early names those of arms that acknowledge before a message is on disk.
+// early names the arms that acknowledge before a message is on disk.
 func early(l *claim.LoadAnalysis, arms ...int) []string {
 	var names []string
 	for _, a := range arms {

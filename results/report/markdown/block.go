@@ -8,10 +8,10 @@ import (
 	"wirelab/results/report/block"
 )
 
-// folded are the tables that a load's section ends with, folded away.
+// folded are the ids of the tables at the end of a load's section, which are folded.
 var folded = []string{"rates", "others", "clients", "counts"}
 
-// blocks writes blocks one after another. Remarks stand below the tables, before what says how to read them.
+// blocks writes blocks one after another. Remarks follow the tables, and the explanation of the method comes last.
 func (p *page) blocks(all []block.Block) {
 	var remarks []string
 	var details []block.Block
@@ -88,7 +88,7 @@ func (p *page) table(t *block.Table) {
 	if t.ID == "findings" {
 		for i := len(t.Rows) - 1; i > 0; i-- {
 			if t.Rows[i][0].Text == t.Rows[i-1][0].Text {
-				t.Rows[i][0].Text = "" // as above
+				t.Rows[i][0].Text = "" // the same name as in the row above
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (p *page) table(t *block.Table) {
 	p.notes(t.Notes)
 }
 
-// tall is the table of what databases did, with a row for each figure: its columns would be wider than any page.
+// tall returns the table of database counts with a row for each figure: its columns would be too wide for a page.
 func tall(t *block.Table) *block.Table {
 	all := &block.Table{Columns: block.Columns("what the database did", "arm", ">on average")}
 	for i, c := range t.Columns[1:] {
@@ -114,7 +114,7 @@ func tall(t *block.Table) *block.Table {
 	return all
 }
 
-// metrics writes a row for each metric and arm: a column for each metric would be wider than any page.
+// metrics writes a row for each metric and arm: with a column for each metric the table would be too wide for a page.
 func (p *page) metrics(b *block.Metrics) {
 	t := &block.Table{Columns: block.Columns("metric", "arm", ">value")}
 	if len(b.Arms) > 1 {
@@ -170,7 +170,7 @@ func cellOf(c block.Cell) string {
 	return text
 }
 
-// notes writes notes as a list, or what says how to read a part as paragraphs.
+// notes writes notes as a list. It writes the method as paragraphs.
 func (p *page) notes(n block.Notes) {
 	lead, end := "- ", ""
 	switch n.Kind {

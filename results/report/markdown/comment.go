@@ -11,10 +11,9 @@ import (
 	"wirelab/results/report/block"
 )
 
-// WriteComment writes a comment for a pull request: the verdict on the
-// thresholds, a table of them, and the report of [Write] folded away. With a
-// nil j there are no thresholds, and each load's verdict comes first. a must
-// be r's analysis. The error is w's.
+// WriteComment writes a comment for a pull request: the verdict on the thresholds, a table of them, and the folded
+// report of [Write]. With a nil j there are no thresholds, and the verdict on each load comes first. a must be r's
+// analysis. The error is w's.
 func WriteComment(w io.Writer, r *result.Result, a *claim.Analysis, j *threshold.Judgement) error {
 	p := &page{out: bufio.NewWriter(w)}
 	r, a = report.Marked(r, a)
@@ -36,7 +35,7 @@ func WriteComment(w io.Writer, r *result.Result, a *claim.Analysis, j *threshold
 	p.line("")
 	p.report(r, a)
 	p.line("</details>")
-	return p.out.Flush() // remembers the first error of all writes
+	return p.out.Flush() // Flush returns the first error of all writes
 }
 
 // question names the work that was measured.

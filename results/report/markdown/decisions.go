@@ -9,7 +9,7 @@ import (
 	"wirelab/results/report"
 )
 
-// WriteDecisions writes tables of when to use which alone. The error is w's.
+// WriteDecisions writes only the tables of which path to use when. The error is w's.
 func WriteDecisions(w io.Writer, tables []report.DecisionTable) error {
 	p := &page{out: bufio.NewWriter(w)}
 	for _, t := range tables {
@@ -18,7 +18,7 @@ func WriteDecisions(w io.Writer, tables []report.DecisionTable) error {
 	return p.out.Flush()
 }
 
-// WriteWithOutages is [Write] with what runs showed in which parts failed.
+// WriteWithOutages is [Write] with the results of runs with failing parts.
 func WriteWithOutages(w io.Writer, r *result.Result, outages []report.Outage) error {
 	a := analyse.Result(r)
 	return write(w, r, &a, outages)

@@ -12,9 +12,8 @@ import (
 	"wirelab/results/report/block"
 )
 
-// WriteExplanation writes what makes the arms of a result differ: the
-// sentences, the shares of differences, each factor's effects and which act
-// together. a is r's analysis. The error is w's.
+// WriteExplanation writes why the arms of a result differ: the sentences, the shares of differences, the effects of
+// each factor and the interactions. a is r's analysis. The error is w's.
 func WriteExplanation(w io.Writer, r *result.Result, a *claim.Analysis, e *explain.Explanation) error {
 	p := &page{out: bufio.NewWriter(w)}
 	r, a = report.Marked(r, a)
@@ -34,7 +33,7 @@ func WriteExplanation(w io.Writer, r *result.Result, a *claim.Analysis, e *expla
 		append(block.Facts(facts), block.Fact{Name: "factors", Text: report.Factors(r, e)}),
 	})
 	p.line(escape(report.ExplainMethod(r)))
-	return p.out.Flush() // remembers the first error of all writes
+	return p.out.Flush() // Flush returns the first error of all writes
 }
 
 func (p *page) explained(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) {

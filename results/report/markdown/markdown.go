@@ -1,6 +1,5 @@
-// Package markdown writes a result as GitHub's Markdown, for pull requests and
-// documents: the verdicts, a table for each load, and the details folded away.
-// It knows only results.
+// Package markdown writes a result as GitHub's Markdown, for pull requests and documents: the verdicts, a table for
+// each load, and folded details. It knows only results.
 package markdown
 
 import (
@@ -22,8 +21,8 @@ func Write(w io.Writer, r *result.Result) error {
 	return write(w, r, &a, nil)
 }
 
-// WriteRefused is [Write] with the values that checks refused, marked as refused, and
-// with what runs showed in which parts failed.
+// WriteRefused is [Write] with the values that checks refused, marked as such, and with the results of runs with
+// failing parts.
 func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error {
 	a := analyse.Result(r)
 	return write(w, r, a.WithRefused(), outages)
@@ -32,13 +31,13 @@ func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error 
 func write(w io.Writer, r *result.Result, a *claim.Analysis, outages []report.Outage) error {
 	p := &page{out: bufio.NewWriter(w), outages: outages}
 	p.report(r, a)
-	return p.out.Flush() // remembers the first error of all writes
+	return p.out.Flush() // Flush returns the first error of all writes
 }
 
 type page struct {
 	out     *bufio.Writer
-	outages []report.Outage // what runs showed in which parts failed
-	open    int             // what the last line belongs to
+	outages []report.Outage // results of runs with failing parts
+	open    int             // the kind of block that the last line belongs to
 }
 
 // report writes the whole report: first what was found, last how it was measured.
@@ -76,7 +75,7 @@ func (p *page) report(r *result.Result, a *claim.Analysis) {
 	p.blocks(append([]block.Block{block.Heading{Text: "How it was measured"}, facts}, method...))
 }
 
-// line writes a line; a blank one before it where a list or a paragraph is open.
+// line writes a line. It writes a blank line first if a list or a paragraph is open.
 func (p *page) line(text string) {
 	if p.open != nothing {
 		p.open = nothing
@@ -85,7 +84,7 @@ func (p *page) line(text string) {
 	fmt.Fprintln(p.out, text)
 }
 
-// item writes a line of a list. Lists that follow each other are one.
+// item writes a line of a list. Consecutive lists are one.
 func (p *page) item(text string) {
 	if p.open == paragraph {
 		fmt.Fprintln(p.out)
@@ -94,7 +93,7 @@ func (p *page) item(text string) {
 	p.open = list
 }
 
-// What may be open: it ends with a blank line once something else follows.
+// The kinds of open blocks. A blank line ends the block when something else follows.
 const (
 	nothing = iota
 	list
@@ -104,8 +103,7 @@ const (
 // row writes a row of a table.
 func (p *page) row(cells []string) { p.line("| " + strings.Join(cells, " | ") + " |") }
 
-// escaper keeps names from being read as Markdown or HTML. They come from
-// whoever wrote the plan.
+// escaper keeps names, which come from the author of the plan, from being read as Markdown or HTML.
 var escaper = strings.NewReplacer(
 	"\\", "\\\\", "|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]",
 	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", "\\#", "\n", " ", "\r", " ",

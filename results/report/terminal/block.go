@@ -12,7 +12,7 @@ import (
 	"wirelab/results/report/block"
 )
 
-// toneInk is the ink of a tone.
+// toneInk returns the ink of a tone.
 func toneInk(t block.Tone) ink {
 	return [...]ink{
 		block.Plain: plain, block.Good: green, block.Bad: red, block.Same: blue, block.Open: yellow, block.Quiet: faint,
@@ -20,7 +20,8 @@ func toneInk(t block.Tone) ink {
 	}[t]
 }
 
-// blocks writes blocks one after another. What has a row for each arm stands side by side as far as there is room.
+// blocks writes blocks one after another. Tables with a row for each arm are placed next to each other as far as
+// there is space.
 func (p *page) blocks(all []block.Block) {
 	var beside []group
 	var arms []block.Arm
@@ -70,14 +71,14 @@ func (p *page) blocks(all []block.Block) {
 	}
 }
 
-// isBeside reports whether a block stands beside what is before it.
+// isBeside reports whether a block may be placed next to the one before it.
 func isBeside(b block.Block) bool {
 	t, ok := b.(*block.Table)
 	return ok && t.ID == "counts"
 }
 
-// laid writes a table in the layout of what it is of: which columns give way where the page is narrow, and which
-// names lose their middles.
+// laid writes a table in the layout for its content, which says which columns are removed on a narrow page, and which
+// names are shortened in the middle.
 func (p *page) laid(t *block.Table) {
 	drawn := tableOf(t)
 	last := len(t.Columns) - 1
@@ -92,7 +93,7 @@ func (p *page) laid(t *block.Table) {
 	case "capacity":
 		drawn.without(last, last+1)
 		for _, row := range append(drawn.head, drawn.body...) {
-			row[1].right = false // figures with intervals: their beginnings are compared
+			row[1].right = false // figures with intervals: readers compare their beginnings
 		}
 		p.drop(drawn, 5)
 		p.shorten(drawn, 0, 2*shortestArm)
@@ -108,7 +109,7 @@ func (p *page) laid(t *block.Table) {
 		for i, row := range drawn.body {
 			row[1].text = cut(row[1].text, p.style.Width/3)
 			if i > 0 && t.Rows[i-1][0].Text == t.Rows[i][0].Text {
-				row[0].text, row[3].text = "", "" // as above
+				row[0].text, row[3].text = "", "" // the same as in the row above
 			}
 		}
 		p.inBlocks(drawn, 2)
@@ -133,7 +134,7 @@ func (p *page) laid(t *block.Table) {
 		p.wrapped("", t.Title, bold)
 		p.table(drawn)
 		p.below(t)
-	case "clients": // the range over streams is in the table of streams
+	case "clients": // the table of streams has the range over streams
 	case "resolutions":
 		p.resolutions(t)
 	case "examined":
@@ -145,7 +146,7 @@ func (p *page) laid(t *block.Table) {
 	}
 }
 
-// arms names the arms, one below the other, with what each is beside it where there is room.
+// arms lists the arms, one below the other, with their descriptions next to them if there is space.
 func (p *page) arms(t *block.Table) {
 	widest := 0
 	for _, row := range t.Rows {
@@ -164,7 +165,7 @@ func (p *page) arms(t *block.Table) {
 	}
 }
 
-// account writes a table of what became of something under a load, in groups of columns.
+// account writes an account table of a load, in groups of columns.
 func (p *page) account(t *block.Table) {
 	if t.ID != "streams" {
 		p.wrapped("", t.Title, bold)
@@ -173,14 +174,14 @@ func (p *page) account(t *block.Table) {
 	p.below(t)
 }
 
-// below writes what belongs to a table and stands below it.
+// below writes the notes and the caption below a table.
 func (p *page) below(t *block.Table) {
 	p.wrapped("", t.Caption, faint)
 	p.blank()
 	p.notes(t.Notes)
 }
 
-// published writes others' figures beside ours. Where they are from stands below them.
+// published writes the published figures and ours. Their sources follow below.
 func (p *page) published(t *block.Table) {
 	short := t.Without(true, "source")
 	arm := slices.IndexFunc(short.Columns, func(c block.Column) bool { return c.Head == "arm" })
@@ -193,7 +194,7 @@ func (p *page) published(t *block.Table) {
 		}
 		for i := range row[:arm] {
 			if above == last {
-				row[i].text = "" // as above
+				row[i].text = "" // the same as in the row above
 			}
 		}
 		last, row[arm].text = above, cut(row[arm].text, p.style.Width/2)
@@ -219,7 +220,8 @@ func (p *page) findings(t *block.Table) {
 	}
 }
 
-// named writes a table under its title, an arm a line. What has a short form gives way, and names lose their ends.
+// named writes a table with its title and one line per arm. If it is too wide, columns with a short form use it, and
+// names are cut at their ends.
 func (p *page) named(t *block.Table) {
 	drawn := tableOf(t)
 	p.wrapped("", t.Title, bold)
@@ -259,14 +261,15 @@ func (p *page) named(t *block.Table) {
 	p.table(drawn)
 }
 
-// How many columns a load's and an arm's name keep at least, and an arm's beside four other columns.
+// The least widths of a load's and an arm's name, and of an arm's next to four other columns.
 const (
 	shortestLoad = 10
 	shortestName = 12
 	shortestArm  = 8
 )
 
-// resolutions writes what a machine can tell apart; where there is little room, what is found alone.
+// resolutions writes what a machine can tell apart. If there is little space, it writes only the smallest differences
+// found.
 func (p *page) resolutions(t *block.Table) {
 	how := strings.Join(append([]string{t.Caption}, t.Notes.Lines...), " ")
 	for i := range t.Columns {
@@ -285,7 +288,8 @@ func (p *page) resolutions(t *block.Table) {
 	p.wrapped("", how, faint)
 }
 
-// examined writes a line for what is fine, and below it why and what to do where it is not, group by group.
+// examined writes a line for each finding, by group. For a finding that is not fine, the reason and the remedy follow
+// below.
 func (p *page) examined(t *block.Table) {
 	widest, group := 0, ""
 	for _, row := range t.Rows {
@@ -313,12 +317,12 @@ func (p *page) examined(t *block.Table) {
 		p.wrapped(indent, row[4].Text, faint)
 		p.wrapped(indent+"→ ", row[5].Text, plain)
 		if command := row[6].Text; command != "" {
-			p.line(indent + "  " + p.paint(command, bold)) // not wrapped: it is to be copied
+			p.line(indent + "  " + p.paint(command, bold)) // not wrapped, since it is for copying
 		}
 	}
 }
 
-// decided writes each row as a paragraph: its sentences are too long for columns at any width that terminals have.
+// decided writes each row as a paragraph: its sentences are too long for columns in the usual widths of terminals.
 func (p *page) decided(t *block.Table) {
 	for i, row := range t.Rows {
 		if i > 0 {
@@ -337,7 +341,7 @@ func (p *page) decided(t *block.Table) {
 	}
 }
 
-// tableOf is a block's table with the inks of its cells.
+// tableOf converts a block's table, with the inks of its cells.
 func tableOf(t *block.Table) table {
 	drawn := table{head: [][]cell{make([]cell, len(t.Columns))}}
 	for i, c := range t.Columns {
@@ -353,7 +357,7 @@ func tableOf(t *block.Table) table {
 	return drawn
 }
 
-// notes writes notes as their kind is written.
+// notes writes notes in the form for their kind.
 func (p *page) notes(n block.Notes) {
 	switch n.Kind {
 	case block.Answer:
@@ -388,7 +392,7 @@ func (p *page) notes(n block.Notes) {
 	}
 }
 
-// flowing writes parts beside each other, as many as fit in a line, none broken that need not be.
+// flowing writes parts next to each other, as many as fit in a line, and breaks a part only if it must.
 func (p *page) flowing(parts []string) {
 	write := func(line string) {
 		if width(line) > p.style.Width {

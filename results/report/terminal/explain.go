@@ -12,10 +12,9 @@ import (
 	"wirelab/results/report/block"
 )
 
-// WriteExplanation writes what makes the arms of a result differ: for each load
-// the sentences, what the difference between two arms is made of, each factor's
-// effect on each metric, and which factors act together. With a, which is r's
-// analysis or nil, it begins with how the result came about. The error is w's.
+// WriteExplanation writes why the arms of a result differ: for each load the sentences, the parts of the difference
+// between two arms, the effects of each factor on each metric, and the interactions. If a, which is r's analysis, is
+// not nil, it begins with how the result was measured. The error is w's.
 func WriteExplanation(w io.Writer, r *result.Result, a *claim.Analysis, e *explain.Explanation, s Style) error {
 	p := newPage(w, s)
 	r, a = report.Marked(r, a)
@@ -38,11 +37,10 @@ func WriteExplanation(w io.Writer, r *result.Result, a *claim.Analysis, e *expla
 	p.blank()
 	p.notes(block.Notes{Kind: block.Mark, Lines: report.EarlyLegend(r)})
 	p.notes(block.Notes{Kind: block.Method, Lines: []string{report.ExplainMethod(r)}})
-	return p.out.Flush() // remembers the first error of all writes
+	return p.out.Flush() // Flush returns the first error of all writes
 }
 
-// explained writes the tables of a load: of its primary metric whole, of the
-// others in brief.
+// explained writes the tables of a load: in full for its primary metric, in short for the others.
 func (p *page) explained(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) {
 	if len(l.Metrics) == 0 {
 		return
@@ -103,12 +101,12 @@ func shareCell(s *explain.Share) cell {
 	return signed(report.Points(s), s.Difference)
 }
 
-// signed is a text with the sign of a difference's verdict behind it.
+// signed returns a text followed by the sign of a difference's verdict.
 func signed(text string, d *claim.Difference) cell {
 	return cell{text: text + " " + spaced(report.Sign(d.Verdict)), in: toneInk(report.ToneOf(d.Verdict)), right: true}
 }
 
-// spaced is a mark, or as much room.
+// spaced returns a mark, or spaces of its width.
 func spaced(mark string) string {
 	if mark == "" {
 		return " "
@@ -116,8 +114,7 @@ func spaced(mark string) string {
 	return mark
 }
 
-// fitted writes a table, without the columns that may go if it is too wide,
-// and then with one column cut.
+// fitted writes a table. If it is too wide, fitted removes spare columns, and then cuts the column long.
 func (p *page) fitted(t table, spare []int, long int) {
 	for _, column := range spare {
 		if p.over(t) > 0 {
@@ -128,8 +125,8 @@ func (p *page) fitted(t table, spare []int, long int) {
 	p.table(t)
 }
 
-// otherEffects writes each factor's effect on the other metrics, a column for
-// each, in as many tables as the width asks for.
+// otherEffects writes the effects of each factor on the other metrics, with a column for each metric, in as many
+// tables as the width requires.
 func (p *page) otherEffects(e *explain.Explanation, l *explain.LoadExplanation) {
 	if len(l.Metrics) < 2 || len(l.Metrics[0].Effects) == 0 {
 		return
@@ -143,7 +140,7 @@ func (p *page) otherEffects(e *explain.Explanation, l *explain.LoadExplanation) 
 		x := &l.Metrics[i]
 		m, err := kinds.MetricByID(x.Metric)
 		if err != nil || len(x.Effects) != len(l.Metrics[0].Effects) {
-			continue // its arms are others; the notes say why
+			continue // its arms differ; the notes say why
 		}
 		column := []cell{{text: m.Short, right: true}}
 		for k := range x.Effects {
@@ -162,7 +159,7 @@ func (p *page) otherEffects(e *explain.Explanation, l *explain.LoadExplanation) 
 	p.wrapped("", report.SignsLegend, faint)
 }
 
-// grid makes a table of columns, the first cell of each its head.
+// grid makes a table from columns. The first cell of each is its head.
 func grid(columns [][]cell) table {
 	var t table
 	for i := range columns[0] {
@@ -179,8 +176,8 @@ func grid(columns [][]cell) table {
 	return t
 }
 
-// interactionsShown is how many interactions are shown; of more, those that
-// are no more than nothing are left out.
+// interactionsShown is how many interactions are shown. If there are more, those that are equivalent to none are left
+// out.
 const interactionsShown = 12
 
 func (p *page) interactions(t *block.Table) {

@@ -9,15 +9,15 @@ import (
 	"wirelab/results/report/block"
 )
 
-// group is the columns of one metric, with two lines of head and a line for each arm and, behind those, for each
-// arm's floor. Groups stand side by side as far as the width allows.
+// group has the columns of one metric, with two lines of heads, a line for each arm and, after these, a line for each
+// arm's floor. Groups are placed next to each other as far as the width allows.
 type group struct {
 	table
-	first bool // the primary metric's
+	first bool // of the primary metric
 }
 
-// metricGroups shows main metrics with their differences and verdicts, others in one column each, with a sign and the
-// difference where one is claimed.
+// metricGroups shows main metrics with their differences and verdicts. Other metrics have one column each, with a
+// sign, and with the difference if it is claimed.
 func metricGroups(b *block.Metrics) []group {
 	var all []group
 	for _, m := range b.Columns {
@@ -69,8 +69,8 @@ func metricGroups(b *block.Metrics) []group {
 	return all
 }
 
-// marksOf are the marks behind each arm's figure, as wide as each other so that figures stay in line; and at the end
-// what fills their place.
+// marksOf returns the marks after each arm's figure, padded to one width so that figures stay aligned, and last the
+// padding without a mark.
 func marksOf(m block.Metric) []string {
 	all, widest := make([]string, len(m.Figures)+1), 0
 	for i, f := range m.Figures {
@@ -83,7 +83,7 @@ func marksOf(m block.Metric) []string {
 	return all
 }
 
-// floors adds a line for each arm's floor, so that they stand side by side; those with no figure at all are left out.
+// floors adds a line for each arm's floor, in the same columns. It leaves out columns without any figure.
 func (g *group) floors(m block.Metric, mark string) {
 	for i, f := range m.Figures {
 		line := make([]cell, len(g.body[i]))
@@ -94,7 +94,7 @@ func (g *group) floors(m block.Metric, mark string) {
 	}
 }
 
-// against heads the column of differences.
+// against returns the head of the column of differences.
 func against(first string) string {
 	const longest = 16
 	if width(first) > longest {
@@ -103,8 +103,7 @@ func against(first string) string {
 	return "vs " + first
 }
 
-// titled makes room for a title that is wider than the first column, which it
-// stands over: it reaches over all columns of the group.
+// titled makes space for a title that is wider than the first column: the title then spans all columns of the group.
 func (g group) titled() group {
 	title := g.head[0][0].text
 	g.head[0][0].text = ""
@@ -134,7 +133,7 @@ func columnGroups(t *block.Table) []group {
 	return all
 }
 
-// squeezed makes one column of all, so that a title may reach over them.
+// squeezed joins all columns into one, so that a title may span them.
 func (g group) squeezed() group {
 	body := table{body: g.body}
 	widths := body.widths()
@@ -162,7 +161,7 @@ func (g group) squeezed() group {
 	return one
 }
 
-// groups writes groups side by side, as many as fit, in blocks.
+// groups writes groups next to each other, as many as fit, in blocks.
 func (p *page) groups(of []block.Arm, all []group) {
 	for i := 0; len(all) > 0; i++ {
 		if i > 0 {
@@ -186,8 +185,7 @@ func (p *page) groups(of []block.Arm, all []group) {
 	}
 }
 
-// tall writes a group whose arms have names too long to stand beside it: each
-// name has a line of its own.
+// tall writes a group whose arms have names that are too long for a column: each name is on a separate line.
 func (p *page) tall(of []block.Arm, g group) {
 	for h, row := range g.head {
 		if h == len(g.head)-1 {
@@ -216,7 +214,7 @@ func (p *page) tall(of []block.Arm, g group) {
 // between is the space between groups.
 const between = 3
 
-// span is how wide a group is.
+// span returns the width of a group.
 func (g group) span() int {
 	title := 0
 	if len(g.head) > 1 {
@@ -262,11 +260,11 @@ func armColumn(arms []block.Arm, main, first bool) group {
 	return g
 }
 
-// floorName names the line of a floor, below its arm's.
+// floorName is the name of a floor's line, below its arm's.
 const floorName = "  floor"
 
-// inOrder are the lines of a body as they are shown: bodies hold the arms first, then their floors; each floor is
-// shown below its arm.
+// inOrder returns the lines of a body in the order in which they are shown. A body has the arms first and then their
+// floors; each floor is shown below its arm.
 func inOrder(arms int) []int {
 	lines := make([]int, 0, 2*arms)
 	for i := range arms {
@@ -275,7 +273,7 @@ func inOrder(arms int) []int {
 	return lines
 }
 
-// place is an arm's place, with room for the sign of those that share one.
+// place writes an arm's place, with space for the sign of a shared one.
 func place(at string) string {
 	if at == report.Absent || strings.HasSuffix(at, "=") {
 		return at
@@ -283,7 +281,7 @@ func place(at string) string {
 	return at + " "
 }
 
-// block writes groups beside each other.
+// block writes groups next to each other.
 func (p *page) block(arms int, groups []group) {
 	for h := range groups[0].head {
 		line := ""
@@ -313,7 +311,7 @@ func (p *page) block(arms int, groups []group) {
 	}
 }
 
-// cells writes a group's part of a line, as wide as the group.
+// cells writes a group's part of a line, with the width of the group.
 func (p *page) cells(row []cell, g group, otherwise ink) string {
 	widths := table{head: g.head[len(g.head)-1:], body: g.body}.widths()
 	text, used := "", 0

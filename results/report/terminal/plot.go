@@ -10,19 +10,18 @@ import (
 	"wirelab/results/report"
 )
 
-// The size of a plot: lines high, and columns wide at most, since a curve
-// pulled wider is no clearer.
+// The size of a plot: its height in lines and its greatest width in columns. A wider curve is no clearer.
 const (
 	plotHeight   = 16
 	plotWidthMax = 100
 	plotMargin   = 9 // for the labels of the axis, with the axis
 )
 
-// letter is an arm's: upper case for p99, lower case for p50. More arms than
-// there are letters share the last.
+// letter returns an arm's letter: upper case for p99, lower case for p50. If there are more arms than letters, the
+// rest share the last one.
 func letter(arm int) rune { return 'A' + rune(min(arm, 25)) }
 
-// scale places values on so many steps, on logarithms.
+// scale maps values to a number of steps, logarithmically.
 type scale struct {
 	low, high float64
 	steps     int
@@ -40,7 +39,7 @@ func (s scale) at(v float64) int {
 	return min(max(int(math.Round((x-from)/(to-from)*float64(s.steps-1))), 0), s.steps-1)
 }
 
-// value is what stands at a step.
+// value returns the value at a step.
 func (s scale) value(step int) float64 {
 	share := float64(step) / float64(max(s.steps-1, 1))
 	if s.linear {
@@ -49,11 +48,11 @@ func (s scale) value(step int) float64 {
 	return math.Exp(math.Log(s.low) + share*(math.Log(s.high)-math.Log(s.low)))
 }
 
-// widely is from which ratio of rates on they are drawn on logarithms.
+// widely is the ratio of rates from which on the axis is logarithmic.
 const widely = 40
 
-// plot draws p99 and p50 over the offered rate. It is text in one colour, so
-// that it reads alike on dark and light and in a file.
+// plot draws p99 and p50 over the offered rate. It is text in one colour, so that it reads alike on dark and light
+// backgrounds and in a file.
 func (p *page) plot(c *claim.Curve) {
 	low, high := math.Inf(1), 0.0
 	for _, a := range c.Arms {
@@ -89,7 +88,7 @@ func (p *page) plot(c *claim.Curve) {
 		}
 		*at = mark
 	}
-	for _, a := range c.Arms { // intervals first, so that figures stand before them
+	for _, a := range c.Arms { // intervals first, so that figures overwrite them
 		for i, point := range a.Points {
 			if e := point.P99; e.Interval() {
 				for line := y.at(max(e.Low, low)); line <= y.at(min(e.High, high)); line++ {
@@ -107,8 +106,7 @@ func (p *page) plot(c *claim.Curve) {
 	p.axes(c, canvas, x, y)
 }
 
-// axes writes a canvas with its axes, and below it where each arm's knee and
-// saturation are.
+// axes writes a canvas with its axes and, below it, each arm's knee and saturation.
 func (p *page) axes(c *claim.Curve, canvas [][]rune, x, y scale) {
 	p.wrapped("", "Response time: capitals are p99 with its interval |, small letters p50, * is several.", faint)
 	for line := len(canvas) - 1; line >= 0; line-- {
@@ -138,8 +136,7 @@ func (p *page) axes(c *claim.Curve, canvas [][]rune, x, y scale) {
 	}
 }
 
-// ticks writes the rates under an axis, as many as fit beside each other, the
-// last at its end with what they count.
+// ticks writes the rates under an axis, as many as fit next to each other, the last one right-aligned with the unit.
 func ticks(x scale) string {
 	line := []rune(strings.Repeat(" ", x.steps))
 	last := []rune(report.Rate(x.high, 2) + " offered")

@@ -11,20 +11,20 @@ const gap = 2
 
 // cell is a field of a table.
 type cell struct {
-	lead  string // before text, in the row's own ink
+	lead  string // before text, in the row's ink
 	text  string
 	in    ink
-	right bool // aligned
+	right bool // aligned right
 }
 
-// table is rows of cells under heads of as many.
+// table has rows of cells, and a head for each column.
 type table struct {
 	head, body [][]cell
 }
 
 func width(text string) int { return paragraph.Width(text) }
 
-// widths are those that the columns need.
+// widths returns the widths that the columns need.
 func (t table) widths() []int {
 	var all []int
 	for _, row := range append(append([][]cell{}, t.head...), t.body...) {
@@ -38,7 +38,7 @@ func (t table) widths() []int {
 	return all
 }
 
-// without drops the columns from from on to before to.
+// without removes the columns from (inclusive) to to (exclusive).
 func (t table) without(from, to int) {
 	for _, rows := range [][][]cell{t.head, t.body} {
 		for i := range rows {
@@ -47,10 +47,10 @@ func (t table) without(from, to int) {
 	}
 }
 
-// over is by how many columns a table is wider than the page.
+// over returns by how many columns a table is wider than the page.
 func (p *page) over(t table) int { return tableWidth(t) - p.style.Width }
 
-// shorten cuts a column as far as the table is too wide, to no less than least.
+// shorten cuts a column by as much as the table is too wide, to at least least.
 func (p *page) shorten(t table, column, least int) {
 	if n := p.over(t); n > 0 {
 		most := max(t.widths()[column]-n, least)
@@ -99,7 +99,7 @@ func (p *page) row(row []cell, widths []int, otherwise ink) {
 	p.line(line.String())
 }
 
-// cut shortens text to so many characters.
+// cut shortens text to the given number of characters.
 func cut(text string, most int) string {
 	if width(text) <= most {
 		return text
@@ -107,14 +107,14 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// drop leaves out a table's last columns, but for so many, as far as it is too wide.
+// drop removes a table's last columns while it is too wide, down to least columns.
 func (p *page) drop(t table, least int) {
 	for n := len(t.head[0]); p.over(t) > 0 && n > least; n-- {
 		t.without(n-1, n)
 	}
 }
 
-// middles shortens a column of names as far as the table is too wide, to no less than least.
+// middles shortens the middles of names in a column by as much as the table is too wide, to at least least.
 func (p *page) middles(t table, column, least int) {
 	if n := p.over(t); n > 0 {
 		most := max(t.widths()[column]-n, least)

@@ -1,7 +1,5 @@
-// Package terminal writes a result for people at a terminal: verdicts first,
-// then tables that fit the width they are given. It knows only results; whether
-// there is a terminal, how wide it is and whether it has colours is the
-// caller's to find out.
+// Package terminal writes a result for people at a terminal: verdicts first, then tables that fit the given width. It
+// knows only results. The caller finds out whether there is a terminal, how wide it is and whether it has colours.
 package terminal
 
 import (
@@ -21,13 +19,13 @@ import (
 	"wirelab/results/report/block"
 )
 
-// Style is how to write.
+// Style says how to write.
 type Style struct {
-	// Color asks for ANSI colours. Nothing is said by colour alone.
+	// Color turns ANSI colours on. Nothing is expressed by colour alone.
 	Color bool
-	// Width is how many columns there are; 0 means 80, less than 64 is taken as 64.
+	// Width is the number of columns; 0 means 80, and less than 64 is taken as 64.
 	Width int
-	// Refused asks for the values that checks refused, each marked as refused.
+	// Refused shows the values that checks refused, each marked as such.
 	Refused bool
 }
 
@@ -42,7 +40,7 @@ func Write(w io.Writer, r *result.Result, s Style) error {
 	return WriteAnalysed(w, r, &a, s)
 }
 
-// WriteAnalysed is [Write] for those who have the result's analysis already.
+// WriteAnalysed is [Write] for callers that have the result's analysis already.
 func WriteAnalysed(w io.Writer, r *result.Result, a *claim.Analysis, s Style) error {
 	p := newPage(w, s)
 	r, a = report.Marked(r, a)
@@ -52,7 +50,7 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *claim.Analysis, s Style) er
 	compared := false
 	for i, part := range report.Document(r, a, nil) {
 		switch compared = compared || part.ID == "load"; part.ID {
-		case "absent": // the head says it
+		case "absent": // the head names them
 			continue
 		case "method":
 			if !compared { // no load has differences
@@ -64,24 +62,24 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *claim.Analysis, s Style) er
 		}
 		p.blocks(part.Blocks)
 	}
-	return p.out.Flush() // remembers the first error of all writes
+	return p.out.Flush() // Flush returns the first error of all writes
 }
 
-// write writes blocks alone.
+// write writes only the given blocks.
 func write(w io.Writer, blocks []block.Block, s Style) error {
 	p := newPage(w, s)
 	p.blocks(blocks)
-	return p.out.Flush() // remembers the first error of all writes
+	return p.out.Flush() // Flush returns the first error of all writes
 }
 
-// WriteJudgement writes how a result stands against thresholds: the verdict, and for each threshold a line for every
-// arm and load it is for. The error is w's.
+// WriteJudgement compares a result with thresholds: the verdict, and for each threshold a line for every arm and load
+// that it applies to. The error is w's.
 func WriteJudgement(w io.Writer, r *result.Result, j *threshold.Judgement, s Style) error {
 	return write(w, append([]block.Block{block.Heading{Text: "Thresholds"}}, report.JudgedBlocks(r, j)...), s)
 }
 
-// WriteCheck is [WriteJudgement] for a screen: the answer first, no line wider than the style says, and what has no
-// room gives way from the least to the most important. The error is w's.
+// WriteCheck is [WriteJudgement] for one screen: the answer first, and no line wider than the style's width. The
+// least important parts are cut first. The error is w's.
 func WriteCheck(w io.Writer, r *result.Result, j *threshold.Judgement, s Style) error {
 	p := newPage(w, s)
 	p.brief = true
@@ -89,17 +87,17 @@ func WriteCheck(w io.Writer, r *result.Result, j *threshold.Judgement, s Style) 
 	return p.out.Flush()
 }
 
-// WriteAgreement writes which conclusions of an experiment hold in another, here. The error is w's.
+// WriteAgreement writes which conclusions of an experiment hold in another one, measured here. The error is w's.
 func WriteAgreement(w io.Writer, was, here *result.Result, a *history.Agreement, s Style) error {
 	return write(w, report.AgreementBlocks(was, here, a), s)
 }
 
-// Examination writes what a doctor found. The error is w's.
+// Examination writes the findings of a doctor. The error is w's.
 func Examination(w io.Writer, e doctor.Examination, s Style) error {
 	return write(w, report.ExaminationBlocks(e), s)
 }
 
-// WriteDecisions writes the tables of when to use which. The error is w's.
+// WriteDecisions writes the tables of which path to use when. The error is w's.
 func WriteDecisions(w io.Writer, tables []report.DecisionTable, s Style) error {
 	var all []block.Block
 	for i, t := range tables {
@@ -111,8 +109,8 @@ func WriteDecisions(w io.Writer, tables []report.DecisionTable, s Style) error {
 	return write(w, all, s)
 }
 
-// WriteRefused lists what was measured and refused by a check, each value marked and with its reason, after what has
-// no table of them: an explanation, a replay. The error is w's.
+// WriteRefused lists the values that a check refused, each marked and with its reason. It follows output that has no
+// table of them: an explanation or a replay. The error is w's.
 func WriteRefused(w io.Writer, r *result.Result, a *claim.Analysis, s Style) error {
 	r, a = report.Marked(r, a)
 	all := report.RefusedBlocks(r, a.WithRefused())
@@ -122,16 +120,16 @@ func WriteRefused(w io.Writer, r *result.Result, a *claim.Analysis, s Style) err
 	return write(w, append([]block.Block{block.Pause{}}, all...), s)
 }
 
-// page is what is being written.
+// page is the output under construction.
 type page struct {
 	out     *bufio.Writer
 	style   Style
-	letters int         // of a curve's arms, so far
-	of      []block.Arm // of the load that is being written
-	brief   bool        // no line may be too wide, whatever gives way
+	letters int         // how many letters for arms of curves are used
+	of      []block.Arm // the arms of the current load
+	brief   bool        // no line may be too wide: something must be cut
 }
 
-// newPage returns a page of a width that can be written on.
+// newPage returns a page with a usable width.
 func newPage(w io.Writer, s Style) *page {
 	if s.Width == 0 {
 		s.Width = usualWidth
@@ -140,7 +138,7 @@ func newPage(w io.Writer, s Style) *page {
 	return &page{out: bufio.NewWriter(w), style: s}
 }
 
-// ink is an ANSI sequence; "" is plain.
+// ink is an ANSI sequence; "" is plain text.
 type ink string
 
 const (
@@ -163,8 +161,7 @@ func (p *page) paint(text string, in ink) string {
 func (p *page) line(text string) { fmt.Fprintln(p.out, strings.TrimRight(text, " ")) }
 func (p *page) blank()           { fmt.Fprintln(p.out) }
 
-// wrapped writes words, broken at the page's width; lines after the first are
-// indented as far as the label is long.
+// wrapped writes words, broken at the page's width. Further lines are indented by the width of the label.
 func (p *page) wrapped(label, text string, in ink) {
 	indent := strings.Repeat(" ", width(label))
 	for i, line := range paragraph.Wrap(text, p.style.Width-width(label)) {
