@@ -91,10 +91,10 @@ func Write(w io.Writer, r *result.Result) error {
 		}
 	}
 	fmt.Fprint(out, lines)
-	return out.Flush() // remembers the first error of all writes
+	return out.Flush() // Flush returns the first error of all writes
 }
 
-// trials are the lines of all trials, and the metrics that occur in them.
+// trials returns the lines of all trials, and the metrics that occur in them.
 func trials(r *result.Result, a *claim.Analysis) (lines string, used map[string]bool) {
 	var all strings.Builder
 	used = map[string]bool{}
@@ -109,7 +109,7 @@ func trials(r *result.Result, a *claim.Analysis) (lines string, used map[string]
 	return all.String(), used
 }
 
-// line writes one trial, unless its arm is invalid or it has no figure, and notes its metrics.
+// line writes one trial, unless its arm is invalid or it has no figure, and records its metrics.
 func line(w io.Writer, r *result.Result, l *claim.LoadAnalysis, t *result.Trial, used map[string]bool) {
 	arm := &l.Arms[t.Arm]
 	var values strings.Builder
@@ -132,8 +132,7 @@ func line(w io.Writer, r *result.Result, l *claim.LoadAnalysis, t *result.Trial,
 		word(l.Name), t.OK, values.String())
 }
 
-// Unit is the unit of a metric in this format. benchstat scales what has ns or
-// B between its hyphens.
+// Unit returns the unit of a metric in this format. benchstat scales units with ns or B between hyphens.
 func Unit(m metric.Metric) string {
 	switch m.Dimension {
 	case metric.Frequency:

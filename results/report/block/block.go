@@ -1,8 +1,8 @@
-// Package block is what a report is made of: headings, facts, notes, tables and figures. Each is made once, from a
-// result and its analysis, and every form writes the same: so no form can say what another does not.
+// Package block has the parts of a report: headings, facts, notes, tables and figures. Each part is made once, from a
+// result and its analysis, and every format writes it. So no format can contradict another.
 //
-// A block holds texts, with units and marks. It knows nothing of results, and nothing of how wide a page is, what is
-// bold or where a line ends: that is for the form that writes it.
+// A block contains texts, with units and marks. It knows nothing of results. It also knows nothing of the width of a
+// page, of bold text or of line breaks, which depend on the format.
 package block
 
 import (
@@ -13,7 +13,7 @@ import (
 // Block is one of [Heading], [Facts], [Notes], [Table], [Metrics], [Figure] and [Pause].
 type Block interface{ block() }
 
-// Part is blocks that belong together: "load", "method".
+// Part has blocks that belong together: "load", "method".
 type Part struct {
 	ID     string
 	Blocks []Block
@@ -22,76 +22,76 @@ type Part struct {
 // Heading begins a part of a report.
 type Heading struct {
 	Text string
-	Name bool // it is a name, which is written as it is in the middle of a line too
+	Name bool // it is a name, which keeps its spelling within a line
 }
 
-// Fact is something that is known, with its name. One without a name belongs to the fact above it.
+// Fact is a name and its value. A fact without a name belongs to the fact above it.
 type Fact struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 	Tone Tone   `json:"-"`
 }
 
-// Facts are named.
+// Facts are lines with names.
 type Facts []Fact
 
 // Notes are sentences of one kind.
 type Notes struct {
 	Kind  Kind
-	Title string // over the notes, where they need one
+	Title string // above the notes, if they need one
 	Lines []string
-	Tone  Tone // of all lines, where it is not that of the kind
+	Tone  Tone // of all lines, if it differs from that of the kind
 }
 
-// Kind is what a note is for.
+// Kind is the purpose of a note.
 type Kind int
 
 // The kinds.
 const (
-	// Remark is what is to be known of what stands before it.
+	// Remark is about the block before it.
 	Remark Kind = iota
-	// Answer is what was found, in parts of one line; Claim is a sentence of it, Point one of several that are listed.
+	// Answer is the result, in parts of one line. Claim is a sentence of it, Point one item of a list.
 	Answer
 	Claim
 	Point
-	// Mark says what a mark behind a figure means, RefusedMark what that of refused values means.
+	// Mark explains a mark after a figure, RefusedMark the mark of refused values.
 	Mark
 	RefusedMark
-	// Check is how the checks went, Limit what limited an arm, Done what was done to a broker.
+	// Check says how the checks went, Limit what limited an arm, Done which faults a broker had.
 	Check
 	Limit
 	Done
-	// Source says where figures come from, for forms that leave that column out.
+	// Source names the source of figures, for formats that leave that column out.
 	Source
-	// Setting says how calls came, Method how a part is to be read.
+	// Setting says how calls arrived, Method how to read a part.
 	Setting
 	Method
-	// Prose is a sentence like any other.
+	// Prose is an ordinary sentence.
 	Prose
 )
 
-// Table is rows of cells under heads of as many.
+// Table has rows of cells, and a head for each column.
 type Table struct {
-	// ID names what the table is of: "messages". Forms choose their layout by it.
+	// ID identifies the content of the table: "messages". Formats choose their layout by it.
 	ID      string
 	Title   string
 	Columns []Column
 	Rows    [][]Cell
 	Caption string
-	// Notes stand below the table, and belong to it.
+	// Notes belong to the table, and follow it.
 	Notes Notes
-	// Data are the figures with all digits, heads first, for programs. None where the rows are texts.
+	// Data are the figures with all digits, heads first, for programs. It is empty if the rows are texts.
 	Data [][]string
-	// File names the data where it is not the ID.
+	// File is the name of the data, if it is not the ID.
 	File string
 }
 
 // Column heads a column.
 type Column struct {
 	Head, Unit string
-	Short      string // the head where there is little room; "" for the same
-	Told       bool   // each row says what the head of the report says; forms with little room leave the column out
-	Right      bool   // it holds figures, which stand below each other by their ends
+	Short      string // the head if there is little space; "" if it is the same
+	Told       bool   // the head of the report says the same, and formats with little space leave the column out
+	Right      bool   // the column has figures, which are aligned right
 }
 
 // Name is the head with the unit.
@@ -100,18 +100,18 @@ func (c Column) Name() string { return strings.TrimSpace(c.Head + " " + c.Unit) 
 // Cell is a place in a table.
 type Cell struct {
 	Text  string
-	Short string // the text where there is little room; "" for the same
-	// Why is why the figure is refused, where it is.
+	Short string // the text if there is little space; "" if it is the same
+	// Why is why the figure is refused; "" if it is not.
 	Why string
-	// Tone is what the text says of the arm; the text says it too.
+	// Tone is what the text says about the arm. The text itself says it too.
 	Tone Tone
-	// Strong is a text that the eye is to find first.
+	// Strong emphasises the text.
 	Strong bool
-	// List are texts that stand in one place below each other. Text is empty then.
+	// List has texts of one cell, below each other. Text is empty then.
 	List []string
 }
 
-// Tone is whether what a text says is good, bad or not to be told.
+// Tone says whether a text is good, bad or undecided for the arm.
 type Tone int
 
 // The tones.
@@ -125,7 +125,7 @@ const (
 	Claimed // neither good nor bad
 )
 
-// Metrics are figures of arms, each with its difference from the first arm's. A form has a column or rows for each
+// Metrics are figures of arms, each with its difference from the first arm's. Formats use a column or rows for each
 // metric.
 type Metrics struct {
 	ID      string
@@ -133,18 +133,18 @@ type Metrics struct {
 	Columns []Metric
 }
 
-// Arm is what is compared.
+// Arm is one of the compared arms.
 type Arm struct {
 	Name, About, Place string
-	Floored            bool // it is known what it would do before a server that does nothing
+	Floored            bool // it was measured against a server that does nothing
 }
 
-// Metric is what arms have a figure of.
+// Metric has a figure of each arm.
 type Metric struct {
 	ID, Title, Short, Unit string
-	// Primary is the one that decides. Counted is one of which there are no differences to show, all being 0 or not.
+	// Primary is the metric that decides. Counted is a count without differences.
 	Primary, Counted bool
-	Figures          []Measured // one of each arm
+	Figures          []Measured // one for each arm
 }
 
 // Name is the short name with the unit.
@@ -154,24 +154,24 @@ func (m Metric) Name() string { return strings.TrimSpace(m.Short + " " + m.Unit)
 type Measured struct {
 	Value, Marks string // without the unit
 	Text         string // with unit and marks
-	Bounds       string // its own interval
-	// Change, Interval and Verdict are the difference, Sign the verdict in a character and Tone what it says of the
-	// arm.
+	Bounds       string // its interval
+	// Change, Interval and Verdict describe the difference. Sign is the verdict as a character, and Tone what it says
+	// about the arm.
 	Change, Interval, Verdict, Sign string
 	Tone                            Tone
-	Floor                           string // the same before a server that does nothing; "" where there is none
+	Floor                           string // measured against a server that does nothing; "" if there is none
 	FloorText                       string // with the unit
-	Why                             string // why the figure is refused, where it is
-	Key                             string // where the analysis has it
+	Why                             string // why the figure is refused; "" if it is not
+	Key                             string // its place in the analysis
 }
 
 // Claimed reports whether a difference is claimed.
 func (m Measured) Claimed() bool { return m.Sign == "*" }
 
-// Figure is a drawing of what it is of. Only forms that can draw show it; its figures stand in a table too.
+// Figure is a drawing of a value. Only formats that can draw show it. A table has the same figures.
 type Figure struct{ Of any }
 
-// Pause parts blocks where a form has no margins.
+// Pause separates blocks in formats without margins.
 type Pause struct{}
 
 func (Heading) block()  {}
@@ -182,7 +182,8 @@ func (*Metrics) block() {}
 func (Figure) block()   {}
 func (Pause) block()    {}
 
-// Columns are columns with such heads: of figures where a head begins with ">", of words where not.
+// Columns returns columns with the given heads. A head that begins with ">" is for a column of figures, any other for
+// words.
 func Columns(heads ...string) []Column {
 	all := make([]Column, len(heads))
 	for i, head := range heads {
@@ -191,7 +192,7 @@ func Columns(heads ...string) []Column {
 	return all
 }
 
-// Texts are cells without anything beside their texts.
+// Texts returns cells that have only a text.
 func Texts(texts ...string) []Cell {
 	row := make([]Cell, len(texts))
 	for i, text := range texts {
@@ -200,7 +201,8 @@ func Texts(texts ...string) []Cell {
 	return row
 }
 
-// Without returns the table without the columns that have such heads, and where told is true without those that are.
+// Without returns the table without the columns that have the given heads and, if told is true, without those marked
+// Told.
 func (t *Table) Without(told bool, heads ...string) *Table {
 	short := *t
 	short.Columns, short.Rows = nil, make([][]Cell, len(t.Rows))

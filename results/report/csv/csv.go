@@ -7,14 +7,14 @@
 //   - result: the result's id.
 //   - round: from 1, in the order they ran.
 //   - load: as in "50 in flight" or "2000/s poisson".
-//   - arm: its name; protocol, server, client: what it speaks and the libraries.
+//   - arm: its name; protocol, server, client: its protocol and libraries.
 //   - metric: the id, as plans name it: "server-cpu", "response-p99".
 //   - value: in the metric's own unit, whatever its size; with a point, never a comma.
 //   - unit: "ns", "B", "/s", or empty for a count.
 //   - marks: what limits the figure, over all rounds: "floor-limited", "busy
 //     machine", or both with a semicolon between; empty for most.
-//   - floor: the metric before a server that does nothing, over all rounds, in
-//     the metric's unit; empty where it has none, or nobody looked.
+//   - floor: the metric against a server that does nothing, over all rounds, in
+//     the metric's unit; empty if there is none.
 //   - steady: whether the trial's warm-up reached a steady state; empty where another load generator warmed up.
 //   - invalid: why the arm's figures of this metric must not be used, over all
 //     rounds; empty if they may. A row with a reason has no value.
@@ -58,7 +58,7 @@
 //
 // A text that a spreadsheet would take for a formula, such as an arm named "=1+1", has an apostrophe before it.
 //
-// What a trial does not tell has no row: throughput of an open loop, CPU of a
+// A figure that a trial does not have has no row: throughput of an open loop, CPU of a
 // server that is not ours, a quantile with fewer than 10 calls beyond it.
 package csv
 
@@ -122,7 +122,7 @@ func Write(w io.Writer, r *result.Result) error {
 	return out.Error()
 }
 
-// figures are the rows of a trial's metrics.
+// figures adds the rows of a trial's metrics.
 func (t *trial) figures() {
 	for _, m := range kinds.Metrics() {
 		v, ok := m.Value(t.Trial)
@@ -139,7 +139,7 @@ func (t *trial) figures() {
 	}
 }
 
-// resolves is the certificate's word on a metric.
+// resolves returns the smallest detectable difference of a metric, according to the calibration.
 func resolves(c *result.Certificate, m metric.Metric) string {
 	if c == nil {
 		return ""
@@ -151,8 +151,8 @@ func resolves(c *result.Certificate, m metric.Metric) string {
 	return strconv.FormatFloat(w.Detectable, 'g', 3, 64)
 }
 
-// steady is whether a trial's warm-up reached a steady state; "" where another load generator warmed up, which does not
-// tell.
+// steady says whether a trial's warm-up reached a steady state; "" if another load generator warmed up, which does
+// not report it.
 func steady(t *result.Trial) string {
 	if t.Told != nil {
 		return ""

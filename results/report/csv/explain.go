@@ -34,8 +34,7 @@ func ExplainColumns() []string {
 	}
 }
 
-// WriteExplanation writes every effect, interaction and share, heads first. The
-// error is w's.
+// WriteExplanation writes every effect, interaction and share, heads first. The error is w's.
 func WriteExplanation(w io.Writer, r *result.Result, e *explain.Explanation) error {
 	out := NewSheet(w)
 	if err := out.Write(ExplainColumns()); err != nil {
@@ -101,7 +100,7 @@ func explainRows(r *result.Result, e *explain.Explanation, m metric.Metric, x *e
 	return rows
 }
 
-// ratio is a difference in columns.
+// ratio returns a difference as columns.
 func ratio(d *claim.Difference) []string {
 	if d == nil {
 		return make([]string, 6)

@@ -6,7 +6,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// messages are the rows of the account of a trial's messages.
+// messages adds the rows of the account of a trial's messages.
 func (t *trial) messages() {
 	m := t.Messages
 	if m == nil {

@@ -11,7 +11,7 @@ import (
 	"wirelab/results/report"
 )
 
-// line is a row without what most rows lack. A value with a reason in invalid is refused.
+// line returns a row without the columns that most rows leave empty. A value with a reason in invalid is refused.
 func line(r *result.Result, round, arm int, load, metric, value, unit, steady, invalid string) []string {
 	var is result.Arm
 	if arm >= 0 && arm < len(r.Arms) {
@@ -27,7 +27,7 @@ func line(r *result.Result, round, arm int, load, metric, value, unit, steady, i
 	}
 }
 
-// trial is a trial with its rows as far as they are made.
+// trial is a trial with the rows made so far.
 type trial struct {
 	*result.Trial
 	r     *result.Result
@@ -37,12 +37,12 @@ type trial struct {
 	rows  [][]string
 }
 
-// add adds a row without what most rows lack.
+// add adds a row without the columns that most rows leave empty.
 func (t *trial) add(metric, value, unit, invalid string) {
 	t.rows = append(t.rows, line(t.r, t.round, t.Arm, t.l.Name, metric, value, unit, steady(t.Trial), invalid))
 }
 
-// rates are the rows of an open loop's rates.
+// rates adds the rows of an open loop's rates.
 func (t *trial) rates() {
 	if seconds := time.Duration(t.Window).Seconds(); t.l.Open && seconds > 0 {
 		t.add("planned", report.Exact(float64(t.Planned)/seconds), "/s", "")
@@ -50,7 +50,7 @@ func (t *trial) rates() {
 	}
 }
 
-// reason is why a value is refused; "" if it is not.
+// reason returns why a value is refused; "" if it is not.
 func reason(refused *claim.Refused) string {
 	if refused == nil {
 		return ""
@@ -58,7 +58,7 @@ func reason(refused *claim.Refused) string {
 	return refused.Why
 }
 
-// counts are the rows of what a trial's database did for each call.
+// counts adds the rows of what a trial's database did for each call.
 func (t *trial) counts() {
 	whole := append(t.arm.Invalid(), "")[0]
 	for _, c := range claim.Counts(t.Trial) {
@@ -66,7 +66,7 @@ func (t *trial) counts() {
 	}
 }
 
-// probes are the rows of a search for capacities.
+// probes returns the rows of a search for capacities.
 func probes(r *result.Result) [][]string {
 	var all [][]string
 	for n, round := range r.Capacity.Rounds {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Sheet writes rows such that a spreadsheet shows their texts, and computes none of them.
+// Sheet writes rows so that a spreadsheet shows their texts and evaluates none of them.
 type Sheet struct{ *csv.Writer }
 
 // NewSheet returns a sheet that writes to w.
@@ -33,12 +33,12 @@ func (s Sheet) WriteAll(rows [][]string) error {
 	return s.Error()
 }
 
-// begins are the characters by which a spreadsheet takes a text for a formula, those of full width included.
+// begins are the characters that begin a formula in a spreadsheet, with their full-width forms.
 const begins = "=+-@\t\r\n＝＋－＠"
 
 var figureForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// Cell puts an apostrophe before a text that would be a formula. Figures stay figures.
+// Cell puts an apostrophe before a text that would be a formula. Figures are not changed.
 func Cell(text string) string {
 	inner := strings.TrimLeft(text, " \u00a0")
 	if inner != "" && strings.ContainsRune(begins, []rune(inner)[0]) && !figureForm.MatchString(text) {

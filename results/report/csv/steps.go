@@ -8,13 +8,13 @@ import (
 	"wirelab/results/report"
 )
 
-// steps are the rows of a trial's chains: the times of each step.
+// steps adds the rows of a trial's chains: the times of each step.
 func (t *trial) steps() {
 	for i, s := range t.Steps {
 		for _, q := range []struct {
 			name, gated string
 			at          float64
-			least       uint64 // calls of which ten are beyond it
+			least       uint64 // the number of calls with ten beyond the quantile
 		}{{"p50", plan.ServiceP50, 0.5, 20}, {"p90", plan.ServiceP90, 0.9, 100}, {"p99", plan.ServiceP99, 0.99, 1000}} {
 			if s.Times.Count() < q.least {
 				continue

@@ -11,7 +11,7 @@ import (
 	"wirelab/results/report"
 )
 
-// streams are the rows of a trial's streams, one by one.
+// streams adds the rows of a trial's streams, one by one.
 func (t *trial) streams() {
 	s := t.Streams
 	if s == nil || t.Window <= 0 {
@@ -39,7 +39,7 @@ func (t *trial) streams() {
 			metric, gated string
 			of            *stat.Histogram
 		}{{"delivery-p99", plan.DeliveryP99, c.Delivery}, {"jitter-p99", plan.JitterP99, c.Jitter}} {
-			if q.of != nil && q.of.Count() >= 1000 { // ten beyond it
+			if q.of != nil && q.of.Count() >= 1000 { // ten beyond the quantile
 				t.add(name+q.metric, report.Exact(float64(q.of.Quantile(0.99))), "ns", why(q.gated))
 			}
 		}

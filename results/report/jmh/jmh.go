@@ -1,14 +1,14 @@
 // Package jmh writes a result in the JSON of JMH, Java's microbenchmark
 // harness, for the viewers and scripts that read it. It knows only results.
 //
-// What JMH calls what:
+// The meaning of JMH's names:
 //
 //   - benchmark: "wirelab.WORKLOAD.ARM.OPERATION", so that viewers, which take
-//     what is before the last dot for a class, set arms beside each other. The
+//     the part before the last dot for a class, compare arms. The
 //     arm's own name is in params, with the load.
 //   - mode: "thrpt", calls (or messages acknowledged) per second, of each closed
 //     loop; "avgt", the mean response time in µs, of every loop.
-//   - fork: a round, which has processes of its own; an iteration is the
+//   - fork: a round, which has new processes; an iteration is the
 //     window of a round, so rawData is one value for each fork.
 //   - threads: calls in flight.
 //   - score and scoreConfidence: ours, with the interval over rounds at 95 %,
@@ -72,14 +72,15 @@ type Benchmark struct {
 // Metric is a figure of an entry.
 type Metric struct {
 	Score       float64            `json:"score"`
-	Error       any                `json:"scoreError"` // a number, or "NaN" without an interval, as JMH writes it
+	Error       any                `json:"scoreError"` // a number, or "NaN" without an interval, as in JMH's output
 	Confidence  [2]any             `json:"scoreConfidence"`
-	Percentiles map[string]float64 `json:"scorePercentiles"` // of the rounds' values
+	Percentiles map[string]float64 `json:"scorePercentiles"` // of the values of rounds
 	Unit        string             `json:"scoreUnit"`
 	Raw         [][]float64        `json:"rawData"` // by fork and iteration
 }
 
-// Write writes the result, an entry a line: a value a line made thirteen thousand of them. The error is w's.
+// Write writes the result, one entry per line. With one value per line it would have thirteen thousand lines. The
+// error is w's.
 func Write(w io.Writer, r *result.Result) error {
 	found := analyse.Result(r)
 	r, a := report.Marked(r, &found)
@@ -98,7 +99,7 @@ func Write(w io.Writer, r *result.Result) error {
 			return err
 		}
 		if i < len(all)-1 {
-			text.Truncate(text.Len() - 1) // the newline, which comes after the comma
+			text.Truncate(text.Len() - 1) // the newline, which must follow the comma
 			text.WriteString(",\n")
 		}
 	}
@@ -107,7 +108,7 @@ func Write(w io.Writer, r *result.Result) error {
 	return err
 }
 
-// Refused says what is left out of the entries, and why.
+// Refused lists the metrics that are left out of the entries, and why.
 func Refused(r *result.Result) []string {
 	a := analyse.Result(r)
 	var all []string
@@ -129,7 +130,7 @@ func Refused(r *result.Result) []string {
 	return all
 }
 
-// entries are those of an arm under a load: one for each mode that has a figure.
+// entries returns the entries of an arm under a load: one for each mode that has a figure.
 func entries(r *result.Result, l *claim.LoadAnalysis, arm int) []Benchmark {
 	trials := report.Trials(r, l.Load, arm)
 	if len(trials) == 0 {
@@ -182,7 +183,7 @@ func entries(r *result.Result, l *claim.LoadAnalysis, arm int) []Benchmark {
 	return all
 }
 
-// metric is an estimate with the values of its rounds.
+// metric returns an estimate with the values of its rounds.
 func metric(m measures.Metric, e claim.Estimate, trials []*result.Trial) Metric {
 	one := Metric{
 		Score: e.Value, Error: "NaN", Confidence: [2]any{"NaN", "NaN"}, Unit: benchfmt.Unit(m),
@@ -206,7 +207,7 @@ func metric(m measures.Metric, e claim.Estimate, trials []*result.Trial) Metric 
 	return one
 }
 
-// percentile is the nearest rank of sorted values; otherwise where there are none.
+// percentile returns the nearest rank of sorted values; otherwise if there are none.
 func percentile(values []float64, name string, otherwise float64) float64 {
 	if len(values) == 0 {
 		return otherwise
@@ -219,7 +220,7 @@ func percentile(values []float64, name string, otherwise float64) float64 {
 	return values[min(max(rank, 1), len(values))-1]
 }
 
-// scaled is the metric in another unit.
+// scaled returns the metric in another unit.
 func (m Metric) scaled(by float64, unit string) Metric {
 	times := func(v any) any {
 		if f, ok := v.(float64); ok {

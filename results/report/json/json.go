@@ -1,22 +1,20 @@
-// Package json writes a result whole, with what follows from it, for programs
-// and for "wirelab verify". It knows only results.
+// Package json writes a complete result, with everything derived from it, for programs and for "wirelab verify". It
+// knows only results.
 //
 // # Form
 //
 //	{
 //	  "schema":    1,
 //	  "digest":    "sha256:…",  of "result": result.Digest
-//	  "result":    { … },       the result as it is stored: result.Result
-//	  "analysis":  { … },       what may be said of it: claim.Analysis
-//	  "judgement": { … },       where thresholds were given: threshold.Judgement
-//	  "explanation": { … },     where it was asked for: explain.Explanation
-//	  "printed":   { … }        what people read: Printed
+//	  "result":    { … },       the result as stored: result.Result
+//	  "analysis":  { … },       its analysis: claim.Analysis
+//	  "judgement": { … },       if thresholds were given: threshold.Judgement
+//	  "explanation": { … },     if it was asked for: explain.Explanation
+//	  "printed":   { … }        the report as people read it: Printed
 //	}
 //
-// Everything but the result follows from the result, and is there to be read
-// without wirelab and to be computed again by it. Fields come in this order and
-// those of the types in theirs, maps by key, so that the same result gives the
-// same bytes. Durations are text ("50ms"), metrics are in the unit of their
+// Everything else is derived from the result. It can be read without wirelab, and wirelab can compute it again. The
+// fields are in this order, those of the types in theirs, and maps by key, so that the same result gives the same bytes. Durations are text ("50ms"), metrics are in the unit of their
 // dimension (ns, bytes, counts, 1/s), shares are 0 to 1 and differences ratios.
 // Histograms are HdrHistogram's V2 format in base64. "schema" is result.Schema:
 // it goes up when a field changes its meaning; new fields may come without.

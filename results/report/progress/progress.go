@@ -1,5 +1,5 @@
-// Package progress says how far an experiment is. It knows neither the experiment nor the terminal: what there
-// is to say comes in as events.
+// Package progress describes how far an experiment is. It must not know the experiment or the terminal: everything
+// comes in as events.
 package progress
 
 import (
@@ -10,23 +10,22 @@ import (
 
 // Event is a step of an experiment.
 type Event struct {
-	Phase string // "warming up"; "" shows none
-	// RoundOver tells that a round is complete; Round is then that one.
+	Phase string // "warming up"; "" if there is none
+	// RoundOver reports that the round Round is complete.
 	RoundOver bool
 	Round     int // from 1
-	// RoundsMin and RoundsMax bound the rounds; 0 if unknown.
+	// RoundsMin and RoundsMax are the limits of the rounds; 0 if not known.
 	RoundsMin, RoundsMax int
-	Step, Steps          int // of the round; Steps 0 if there are none
+	Step, Steps          int // step of the round; Steps is 0 if there are none
 	Arm, Load            string
 	Elapsed              time.Duration
-	Left                 time.Duration // 0 if unknown
-	// Width is the half-width of the primary metric's widest interval as a
-	// share, 0 if there is none yet; Goal the one to end at, 0 if there is none.
+	Left                 time.Duration // 0 if not known
+	// Width is the half-width of the primary metric's widest interval as a share, 0 if there is none yet. Goal is the
+	// width at which the experiment ends, 0 if there is none.
 	Width, Goal float64
 }
 
-// Text is an event in words: "round 3 of 10–100 · slice 4/12 · grpc, 50 in
-// flight · 1m12s left · ±3.1 % → ±2 %".
+// Text describes an event: "round 3 of 10–100 · slice 4/12 · grpc, 50 in flight · 1m12s left · ±3.1 % → ±2 %".
 func Text(e Event) string {
 	parts := []string{"round " + rounds(e)}
 	if !e.RoundOver {
@@ -53,7 +52,7 @@ func Text(e Event) string {
 	return strings.Join(kept, " · ")
 }
 
-// rounds is "3 of 10–100", "3 of 10" or "3".
+// rounds writes "3 of 10–100", "3 of 10" or "3".
 func rounds(e Event) string {
 	switch {
 	case e.RoundsMin > 0 && e.RoundsMax > e.RoundsMin:
@@ -64,7 +63,7 @@ func rounds(e Event) string {
 	return fmt.Sprint(e.Round)
 }
 
-// doing is what is being done to whom: "measuring 4/12 · grpc, 50 in flight".
+// doing writes the current step and its arm: "measuring 4/12 · grpc, 50 in flight".
 func doing(e Event) string {
 	what := e.Phase
 	if e.Steps > 0 {
@@ -88,7 +87,7 @@ func percent(share float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.*f", digits, 100*share), ".0")
 }
 
-// brief rounds a time to what one can follow.
+// brief rounds a duration, so that it does not change too fast to read.
 func brief(d time.Duration) string {
 	if d < time.Second {
 		return d.Round(100 * time.Millisecond).String()

@@ -8,31 +8,30 @@ import (
 	"strings"
 )
 
-// Drawing is one picture. The zero value is not of use; see [New].
+// Drawing is one picture. Use [New] to make one.
 type Drawing struct {
 	id, title, desc, class string
 	width, height          float64
 	body                   strings.Builder
-	open                   int // groups
+	open                   int // open groups
 }
 
-// New begins a drawing of a width in pixels. id must be unique in its page;
-// title and desc are what those are told who do not see it; class is for the
-// style sheet.
+// New begins a drawing of a width in pixels. id must be unique in its page. Screen readers read title and desc. class
+// is for the style sheet.
 func New(id, class, title, desc string, width float64) *Drawing {
 	return &Drawing{id: id, class: class, title: title, desc: desc, width: width}
 }
 
-// Width is the drawing's, in pixels.
+// Width returns the width of the drawing, in pixels.
 func (d *Drawing) Width() float64 { return d.width }
 
-// Tall makes the drawing at least so high.
+// Tall makes the drawing at least as high as height.
 func (d *Drawing) Tall(height float64) { d.height = max(d.height, height) }
 
-// Height is the drawing's so far, in pixels.
+// Height returns the height of the drawing so far, in pixels.
 func (d *Drawing) Height() float64 { return d.height }
 
-// HTML is the drawing as an element of a page. All text in it is escaped.
+// HTML returns the drawing as an element of a page. All text in it is escaped.
 func (d *Drawing) HTML() template.HTML {
 	for ; d.open > 0; d.open-- {
 		d.body.WriteString("</g>")
@@ -91,19 +90,19 @@ func (d *Drawing) Group(attrs ...Attr) {
 	d.open++
 }
 
-// Define begins a group that is not drawn but where [Drawing.Use] asks for it.
+// Define begins a group that is drawn only by [Drawing.Use].
 func (d *Drawing) Define(id string) {
 	d.body.WriteString("<defs>")
 	d.Group(Attr{"id", id})
 }
 
-// Defined ends what Define began.
+// Defined ends the group that Define began.
 func (d *Drawing) Defined() {
 	d.End()
 	d.body.WriteString("</defs>")
 }
 
-// Use draws what was defined.
+// Use draws a defined group.
 func (d *Drawing) Use(id string, attrs ...Attr) {
 	d.element("use", append([]Attr{{"href", "#" + id}}, attrs...), "")
 }
@@ -116,7 +115,7 @@ func (d *Drawing) End() {
 	}
 }
 
-// Anchor is where a text lies from its place.
+// Anchor is the side of a text that is at its position.
 type Anchor string
 
 // The anchors.
@@ -143,7 +142,7 @@ func (d *Drawing) Line(x1, y1, x2, y2 float64, attrs ...Attr) {
 		attrs...), "")
 }
 
-// Rect draws a rectangle; one of less than no width or height is not drawn.
+// Rect draws a rectangle, unless its width or height is negative.
 func (d *Drawing) Rect(x, y, width, height float64, attrs ...Attr) {
 	if width >= 0 && height >= 0 {
 		d.element("rect", append([]Attr{at("x", x), at("y", y), at("width", width), at("height", height)},
@@ -185,7 +184,7 @@ func trace(points []Point, closed bool) string {
 	return path.String()
 }
 
-// Band draws the area between two lines over the same places.
+// Band draws the area between two lines with the same x coordinates.
 func (d *Drawing) Band(low, high []Point, attrs ...Attr) {
 	all := append([]Point{}, low...)
 	for i := len(high) - 1; i >= 0; i-- {
@@ -196,7 +195,7 @@ func (d *Drawing) Band(low, high []Point, attrs ...Attr) {
 	}
 }
 
-// Shapes is how many marks [Drawing.Mark] tells apart.
+// Shapes is the number of marks that [Drawing.Mark] can draw.
 const Shapes = 6
 
 // Mark draws a mark: a disc, square, diamond, triangle up, triangle down or
@@ -237,13 +236,12 @@ func (d *Drawing) Mark(shape int, x, y, r float64, attrs ...Attr) {
 	d.Path(points, true, attrs...)
 }
 
-// Glyph begins a picture among words, which is told to nobody who does not
-// see it: the words beside it say the same.
+// Glyph begins a picture within text that screen readers skip, since the text says the same.
 func Glyph(width, height float64) *Drawing {
 	return &Drawing{class: "glyph", width: width, height: height}
 }
 
-// Bare is the drawing without a name of its own; see [Glyph].
+// Bare returns the drawing without a title: see [Glyph].
 func (d *Drawing) Bare() template.HTML {
 	w, h := number(d.width), number(d.height)
 	return template.HTML(`<svg class="` + html.EscapeString(d.class) + `" viewBox="0 0 ` + w + " " + h + `" width="` +

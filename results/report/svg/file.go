@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// File returns drawings, one below the other, as a file of their own: for a
-// README or a slide. Each is put at the same distance from the left edge, on a
-// background, so that it can be read wherever the file is shown. label is what
-// readers get who do not see it, and style the rules for the classes in it.
+// File returns drawings, one below the other, as a separate SVG file for a README or a slide. All have the same
+// distance from the left edge, and a background, so that they are readable wherever the file is shown. Screen readers
+// read label. style has the rules for the classes.
 func File(label, style string, margin float64, drawings ...*Drawing) []byte {
 	width, height := 0.0, margin
 	var body strings.Builder

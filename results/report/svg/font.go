@@ -6,10 +6,9 @@ import (
 	"wirelab/internal/paragraph"
 )
 
-// advances are the widths of the characters from space to tilde, in
-// thousandths of the font's size, of the widest sans-serif that browsers
-// commonly fall back on (DejaVu Sans). What a reader's browser takes instead
-// is narrower, so that words that do not touch here touch nowhere.
+// advances are the widths of the characters from space to tilde, in thousandths of the font's size. They are those of
+// the widest sans-serif font that browsers commonly fall back on (DejaVu Sans). Other fonts are narrower, so words
+// that do not touch with this one touch with none.
 var advances = [...]uint16{
 	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337,
 	636, 636, 636, 636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531,
@@ -19,16 +18,15 @@ var advances = [...]uint16{
 	635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 }
 
-// The widths of what is not in the table: Latin letters and signs are no wider
-// than other, ideographs and pictures take a square and a little.
+// The widths of characters outside of the table. Latin letters and signs are at most as wide as other; ideographs and
+// emoji take a square and a little more.
 const (
 	other  = 860
 	square = 1040
-	bolder = 1.2 // bold by regular: of whole words no more
+	bolder = 1.2 // greatest ratio of bold to regular, for whole words
 )
 
-// Width is how wide a line of text is at most, in pixels, at a font size in
-// pixels.
+// Width returns the greatest width of a line of text, in pixels, at a font size in pixels.
 func Width(text string, size float64) float64 {
 	sum := 0
 	for _, c := range text {
@@ -46,15 +44,15 @@ func Width(text string, size float64) float64 {
 	return float64(sum) * size / 1000
 }
 
-// BoldWidth is [Width] of bold text.
+// BoldWidth is [Width] for bold text.
 func BoldWidth(text string, size float64) float64 { return bolder * Width(text, size) }
 
-// WrapBold is [Wrap] of bold text.
+// WrapBold is [Wrap] for bold text.
 func WrapBold(text string, size, room float64, lines int) []string {
 	return Wrap(text, size, room/bolder, lines)
 }
 
-// FitBold is [Fit] of bold text.
+// FitBold is [Fit] for bold text.
 func FitBold(text string, size, room float64) string { return Fit(text, size, room/bolder) }
 
 // Fit shortens a text with an ellipsis so that it is no wider than room.
@@ -72,9 +70,8 @@ func Fit(text string, size, room float64) string {
 	return "…"
 }
 
-// Wrap breaks a text at spaces, or after a comma, slash or hyphen of a word
-// that is too long, into lines no wider than room, at most lines of them; the
-// last one is shortened if it must be.
+// Wrap breaks a text into at most the given number of lines, none wider than room. It breaks at spaces, or in a word
+// that is too long after a comma, slash or hyphen. It shortens the last line if necessary.
 func Wrap(text string, size, room float64, lines int) []string {
 	var all []string
 	line := ""
@@ -100,7 +97,7 @@ func Wrap(text string, size, room float64, lines int) []string {
 	return all
 }
 
-// pieces are the words, and the numbers with their unit, with the space behind them; long ones in parts.
+// pieces returns the words, and the numbers with their units, each with the following space. Long ones are split.
 func pieces(text string, size, room float64) []string {
 	var all []string
 	for _, word := range paragraph.Words(text) {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Scale takes values to pixels.
+// Scale maps values to pixels.
 type Scale struct {
 	from, to   float64 // values
 	start, end float64 // pixels
 	log        bool
 }
 
-// Linear is a scale on which equal differences are equally long. Where from is
-// not below to, it is widened.
+// Linear returns a scale on which equal differences have equal lengths. If from is not below to, the scale is
+// widened.
 func Linear(from, to, start, end float64) Scale {
 	if !(to > from) {
 		to = from + 1
@@ -21,7 +21,7 @@ func Linear(from, to, start, end float64) Scale {
 	return Scale{from: from, to: to, start: start, end: end}
 }
 
-// Log is a scale on which equal ratios are equally long; from and to are above 0.
+// Log returns a scale on which equal ratios have equal lengths. from and to must be above 0.
 func Log(from, to, start, end float64) Scale {
 	if !(from > 0) {
 		from = 1e-9
@@ -32,7 +32,7 @@ func Log(from, to, start, end float64) Scale {
 	return Scale{from: from, to: to, start: start, end: end, log: true}
 }
 
-// At is the pixel of a value; one off the scale is taken to its end.
+// At returns the pixel of a value. A value off the scale gets the pixel of the nearer end.
 func (s Scale) At(v float64) float64 {
 	share := (v - s.from) / (s.to - s.from)
 	if s.log {
@@ -47,11 +47,10 @@ func (s Scale) At(v float64) float64 {
 // Has reports whether a value is on the scale.
 func (s Scale) Has(v float64) bool { return v >= s.from && v <= s.to }
 
-// Ends are the first and the last value.
+// Ends returns the first and the last value.
 func (s Scale) Ends() (from, to float64) { return s.from, s.to }
 
-// Round returns the scale widened to round values at its ends, with no more
-// than about so many steps.
+// Round returns the scale widened to round values at its ends, for about the given number of steps at most.
 func (s Scale) Round(steps int) Scale {
 	if s.log {
 		s.from, s.to = roundLog(s.from, false), roundLog(s.to, true)
@@ -62,7 +61,7 @@ func (s Scale) Round(steps int) Scale {
 	return s
 }
 
-// roundLog is the next of 1, 1.5, 2, 3, 5, 7 times a power of ten, above or below.
+// roundLog returns the next of 1, 1.5, 2, 3, 5, 7 times a power of ten, above or below v.
 func roundLog(v float64, up bool) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	mantissas := []float64{1, 1.5, 2, 3, 5, 7, 10}
@@ -82,7 +81,7 @@ func roundLog(v float64, up bool) float64 {
 	return power
 }
 
-// stepOf is a step of 1, 2 or 5 times a power of ten.
+// stepOf returns a step of 1, 2 or 5 times a power of ten.
 func stepOf(span float64, steps int) float64 {
 	raw := span / float64(max(steps, 1))
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
@@ -94,7 +93,7 @@ func stepOf(span float64, steps int) float64 {
 	return 10 * power
 }
 
-// Ticks are round values on the scale, ascending, no more than about so many.
+// Ticks returns round values on the scale in ascending order, about steps of them at most.
 func (s Scale) Ticks(steps int) []float64 {
 	if !s.log {
 		step := stepOf(s.to-s.from, steps)
@@ -129,14 +128,14 @@ func (s Scale) decades(mantissas []float64, jump int) []float64 {
 	return all
 }
 
-// Tick is a value on an axis with its label and how wide that is.
+// Tick is a value on an axis with its label and the label's width.
 type Tick struct {
 	At    float64 // pixel
 	Label string
 }
 
-// Spaced are those of the values, in order of importance, whose labels, centred
-// at their places, touch neither each other nor the ends from and to.
+// Spaced returns those of the values, which are in order of importance, whose centred labels touch neither each other
+// nor the ends from and to.
 func Spaced(values []float64, at func(float64) float64, label func(float64) string, size, from, to float64) []Tick {
 	const gap = 6
 	type box struct{ low, high float64 }

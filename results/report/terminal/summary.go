@@ -8,12 +8,11 @@ import (
 	"wirelab/results/report"
 )
 
-// leastSummary is the fewest columns that a summary is written in: it holds the
-// longest word, a result's id.
+// leastSummary is the least width of a summary: the longest word, a result's id, fits into it.
 const leastSummary = 44
 
-// WriteSummary writes the short answer to a result, for one screen. No line is
-// wider than the style says, but of fewer columns than any terminal has. The error is w's.
+// WriteSummary writes the short answer to a result, for one screen. No line is wider than the style's width, unless
+// that is narrower than any terminal. The error is w's.
 func WriteSummary(w io.Writer, s report.Summary, style Style) error {
 	p := newPage(w, style)
 	if style.Width > 0 {
@@ -58,17 +57,17 @@ func WriteSummary(w io.Writer, s report.Summary, style Style) error {
 		p.wrapped("", text, plain)
 	}
 	p.steps(s.Next)
-	return p.out.Flush() // remembers the first error of all writes
+	return p.out.Flush() // Flush returns the first error of all writes
 }
 
-// parts writes a list whose parts are not broken where a line can hold them.
+// parts writes a list, and does not break a part that fits into a line.
 func (p *page) parts(text string) {
 	line := ""
 	for _, part := range strings.Split(text, separator) {
 		switch {
 		case line == "":
 			line = part
-		case width(line+separator+part)+1 > p.style.Width: // with what would end it
+		case width(line+separator+part)+1 > p.style.Width: // with the character that would end it
 			p.wrapped("", line+strings.TrimRight(separator, " "), faint)
 			line = part
 		default:
@@ -78,10 +77,10 @@ func (p *page) parts(text string) {
 	p.wrapped("", line, faint)
 }
 
-// separator stands between the parts of a key.
+// separator separates the parts of a key.
 const separator = " · "
 
-// steps writes commands, and next to each what it is for where there is room.
+// steps writes commands, each with its purpose next to it if there is space.
 func (p *page) steps(all []report.Step) {
 	widest := 0
 	for _, s := range all {
@@ -101,12 +100,11 @@ func (p *page) steps(all []report.Step) {
 	}
 }
 
-// sideTitle is how wide a title may be to stand over the names, in the line of
-// the other heads; a longer one has a line of its own.
+// sideTitle is the greatest width of a title above the names, in the line of the other heads. A longer title has a
+// separate line.
 const sideTitle = 14
 
-// summaryTable writes a table, and returns the heads of the columns that it had
-// no room for.
+// summaryTable writes a table, and returns the heads of the columns that did not fit.
 func (p *page) summaryTable(t *report.SummaryTable) (left []string) {
 	names := t.Names
 	longest := 0
@@ -141,14 +139,14 @@ func (p *page) summaryTable(t *report.SummaryTable) (left []string) {
 	return left
 }
 
-// tableWidth is how wide a table is.
+// tableWidth returns the width of a table.
 func tableWidth(t table) int {
 	widths := t.widths()
 	return sum(widths) + gap*(len(widths)-1)
 }
 
-// summaryGrid is the first columns of a table as cells: each column is one cell with
-// the figure and its difference, so that its head stands over both.
+// summaryGrid returns the first columns of a table as cells. Each column is one cell with the figure and its
+// difference, so that its head is above both.
 func (p *page) summaryGrid(t *report.SummaryTable, title string, names []string, n int) table {
 	grid := table{head: [][]cell{{{text: title, in: bold}}, {{}}}}
 	units := false
@@ -159,7 +157,7 @@ func (p *page) summaryGrid(t *report.SummaryTable, title string, names []string,
 		values, changes := figures(c)
 		unit := c.Unit
 		if strings.HasSuffix(c.Head, "/s") && unit == "/s" {
-			unit = "" // the head says it
+			unit = "" // the head has the unit
 		}
 		units = units || unit != "" || changes
 		body := parts(values, changes)
@@ -181,7 +179,7 @@ func (p *page) summaryGrid(t *report.SummaryTable, title string, names []string,
 	return grid
 }
 
-// figures are a column's cells, and whether any has a difference.
+// figures returns a column's cells, and whether any has a difference.
 func figures(c report.SummaryColumn) (values []report.SummaryCell, changes bool) {
 	for _, v := range c.Cells {
 		changes = changes || v.Change != "" || v.Sign != ""
@@ -189,8 +187,8 @@ func figures(c report.SummaryColumn) (values []report.SummaryCell, changes bool)
 	return c.Cells, changes
 }
 
-// parted is how wide the parts of a column's cells are: figures stand below
-// figures, and differences below differences.
+// parted has the widths of the parts of a column's cells, so that figures are aligned with figures, and differences
+// with differences.
 type parted struct {
 	value, mark, change, sign int
 	changes                   bool
@@ -212,7 +210,7 @@ func (p parted) width() int {
 	return p.value + p.mark + 1 + p.change + 1 + p.sign
 }
 
-// join is a cell's figure, and what is in the ink of its verdict.
+// join returns a cell's figure, and the text in the ink of its verdict.
 func (p parted) join(v report.SummaryCell) (lead, text string) {
 	figure := padded(v.Value, p.value) + v.Mark + strings.Repeat(" ", p.mark-width(v.Mark))
 	if !p.changes {
@@ -225,7 +223,7 @@ func (p parted) join(v report.SummaryCell) (lead, text string) {
 	return figure, rest
 }
 
-// inkOf is the ink of a cell's verdict; a figure that is compared with none is plain.
+// inkOf returns the ink of a cell's verdict. A figure without a comparison is plain.
 func inkOf(v report.SummaryCell) ink {
 	if v.Value == report.Absent && v.Mark != "" {
 		return yellow
@@ -237,8 +235,7 @@ func padded(text string, columns int) string {
 	return strings.Repeat(" ", max(0, columns-width(text))) + text
 }
 
-// wholeTable writes a table whose columns are all needed: those that have no room
-// are continued below.
+// wholeTable writes a table whose columns are all needed. Those that do not fit are continued below.
 func (p *page) wholeTable(t *report.SummaryTable, names []string) {
 	if t.Title != "" {
 		p.line(p.paint(middleCut(t.Title, p.style.Width), bold))
@@ -260,7 +257,7 @@ func (p *page) wholeTable(t *report.SummaryTable, names []string) {
 	}
 }
 
-// wholeGrid is some columns as cells; their heads are broken at hyphens.
+// wholeGrid returns some columns as cells. It breaks their heads at hyphens.
 func (p *page) wholeGrid(columns []report.SummaryColumn, names []string) table {
 	grid := table{}
 	for _, name := range names {
@@ -289,7 +286,7 @@ func (p *page) wholeGrid(columns []report.SummaryColumn, names []string) table {
 	}
 	for _, c := range columns {
 		body := parts(c.Cells, true)
-		body.change = -1 // a figure and its sign, and nothing between them
+		body.change = -1 // a figure and its sign, without a gap
 		for i := range names {
 			v := report.SummaryCell{}
 			if i < len(c.Cells) {
@@ -306,7 +303,7 @@ func (p *page) wholeGrid(columns []report.SummaryColumn, names []string) table {
 	return grid
 }
 
-// broken breaks a name at hyphens and commas into lines of about so many columns.
+// broken breaks a name at hyphens and commas into lines of about the given width.
 func broken(name string, columns int) []string {
 	var lines []string
 	line := ""
@@ -321,7 +318,7 @@ func broken(name string, columns int) []string {
 	return append(lines, line)
 }
 
-// middleCut shortens a name and keeps both ends: names of arms differ at either.
+// middleCut shortens a name in the middle, since names of arms may differ at either end.
 func middleCut(text string, most int) string {
 	if width(text) <= most {
 		return text

@@ -124,8 +124,8 @@ func (p *page) middles(t table, column, least int) {
 	}
 }
 
-// inBlocks writes a table. What is too wide for the page is broken into blocks of columns, each with the first columns
-// again, so that a row always says whose it is.
+// inBlocks writes a table. If it is too wide for the page, it is split into blocks of columns. Each block repeats the
+// first columns, so that every row is identified.
 func (p *page) inBlocks(t table, keys int) {
 	widths := t.widths()
 	for from := keys; from < len(widths); {
