@@ -165,10 +165,10 @@ func (c *comparison) pairOf(i int) comparePair {
 	switch {
 	case s.Comparable:
 		p.Mark, p.Why = "comparable",
-			"The same machine, question and first arm: verdicts are on how each arm "+
-				"stood to "+c.Results[0].r.ArmName(0)+", which ran beside it in both."
+			"The same machine, question and first arm: the verdicts compare each arm's difference "+
+				"from "+c.Results[0].r.ArmName(0)+", which ran with it in both results."
 	case len(s.Machine) > 0:
-		p.Mark, p.Why = "different machines", "There is no verdict: what differs may be the machines' doing."
+		p.Mark, p.Why = "different machines", "There is no verdict: differences may come from the machines."
 	}
 	if !s.Comparable {
 		return p

@@ -29,7 +29,7 @@ func units(d metric.Dimension) []Unit {
 }
 
 // BaseUnit returns the unit in which values of a dimension are stored: "ns", "B", "/s". Tables for programs give it
-// beside the number.
+// next to the number.
 func BaseUnit(d metric.Dimension) string { return units(d)[0].Name }
 
 // UnitFor picks one unit for a column: the largest in which no value falls below 1, so that figures can be compared

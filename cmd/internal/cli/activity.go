@@ -143,7 +143,7 @@ func (b *busy) tick() {
 	}
 }
 
-// interrupt sets the text that precedes what is still being done.
+// interrupt sets the text that precedes the current activity.
 func (b *busy) interrupt(words string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

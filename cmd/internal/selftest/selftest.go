@@ -1,6 +1,6 @@
 // Package selftest tests wirelab itself. It measures quantities that are known beforehand, or that must not be found,
-// in the way that users measure: with real child processes, the runner and the analysis. It reports what was found
-// and what is required. It knows the packages that an experiment uses. It must not know how a wire works.
+// in the way that users measure: with real child processes, the runner and the analysis. It reports the found
+// and the required values. It knows the packages that an experiment uses. It must not know how a wire works.
 package selftest
 
 import (

@@ -1,6 +1,5 @@
-// Package csv writes a result's figures as they were taken, round by round,
-// for whoever wants to compute with them: one row for each round, load, arm
-// and metric. It knows only results.
+// Package csv writes a result's figures as they were measured, round by round, for further computation: one row for
+// each round, load, arm and metric. It knows only results.
 //
 // # Columns
 //
@@ -45,8 +44,8 @@
 // "stream-1-duplicated", "stream-1-reordered", "stream-1-delivery-p99" and
 // "stream-1-jitter-p99"; and where readers are slow, of all streams together on
 // average at a slice's end, "due", "sent", "decoded", "buffered", "pushed-back"
-// and "dropped". What is missing, duplicated or reordered is never refused: it is what
-// a refusal is about. Rates and times are, and all of slow readers but what was due.
+// and "dropped". The counts missing, duplicated and reordered are never refused, since a
+// refusal is about them. Rates and times are, and all of slow readers but what was due.
 //
 // Of a load that sends messages there is the account of each trial: "sent",
 // "acknowledged", "unsure", "expected", "delivered", "missing", "kept",

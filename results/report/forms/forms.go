@@ -1,5 +1,5 @@
-// Package forms lists the forms in which a result is written. It knows the writers of each, and must not know where a
-// form goes.
+// Package forms lists the formats in which a result is written. It knows the writer of each. It must not know where
+// the output goes.
 package forms
 
 import (
@@ -20,7 +20,7 @@ import (
 	"wirelab/results/report/terminal"
 )
 
-// WithOutages lets a form of "wirelab report" show what happens when parts fail.
+// WithOutages makes a format of "wirelab report" show the results of runs with failing parts.
 func WithOutages(f Report, outages []report.Outage, results int) (Report, error) {
 	if len(outages) == 0 {
 		return f, nil
@@ -40,7 +40,7 @@ func WithOutages(f Report, outages []report.Outage, results int) (Report, error)
 	return f, nil
 }
 
-// The forms in which an explanation is printed.
+// The formats in which an explanation is printed.
 const (
 	Text     = "text"
 	JSON     = "json"
@@ -48,7 +48,7 @@ const (
 	CSV      = "csv"
 )
 
-// ExplainFormats are the forms of an explanation.
+// ExplainFormats returns the formats of an explanation.
 func ExplainFormats() []string {
 	return []string{Text, Markdown, CSV, JSON}
 }
@@ -81,8 +81,8 @@ func WriteExplanation(
 	return terminal.WriteRefused(w, r, analysis, style)
 }
 
-// Reports are the forms that "wirelab report" writes, in the order of its
-// help, with the ending of a file of each.
+// Reports returns the formats that "wirelab report" writes, in the order of its help, with the extensions of their
+// files.
 func Reports() []Report {
 	return []Report{
 		{"html", ".html", html.Write},
@@ -95,39 +95,39 @@ func Reports() []Report {
 	}
 }
 
-// Report is a form with its name and the ending of its files.
+// Report is a format with its name and the extension of its files.
 type Report struct {
 	Name, Ending string
 	Write        func(io.Writer, *result.Result) error
 }
 
-// exporter is how "results export" writes a form.
+// exporter returns the function with which "results export" writes a format.
 func exporter(name string) func(io.Writer, *result.Result) error {
 	all := Exports()
 	return all[slices.IndexFunc(all, func(f Export) bool { return f.Name == name })].Write
 }
 
-// WithRefused lets a form of "wirelab report" begin with the values that checks refused.
+// WithRefused makes a format of "wirelab report" show the values that checks refused.
 func WithRefused(f Report, outages []report.Outage) (marked Report, can bool) {
 	switch f.Name {
 	case "html":
 		f.Write = func(w io.Writer, r *result.Result) error { return html.WriteRefused(w, r, outages) }
 	case "markdown":
 		f.Write = func(w io.Writer, r *result.Result) error { return markdown.WriteRefused(w, r, outages) }
-	case "json", "csv": // always, in a member and a column of their own
+	case "json", "csv": // they always have them, in a separate member or column
 	default:
 		return f, false
 	}
 	return f, true
 }
 
-// Export is a form that a result is exported in.
+// Export is a format in which a result is exported.
 type Export struct {
 	Name  string
 	Write func(io.Writer, *result.Result) error
 }
 
-// Exports are the forms, in the order of the help.
+// Exports returns the formats, in the order of the help.
 func Exports() []Export {
 	return []Export{
 		{"json", json.Write},

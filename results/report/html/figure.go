@@ -34,9 +34,9 @@ type entry struct {
 	Series int
 }
 
-// View is one of the widths that every chart is drawn in. A chart that is only
-// scaled is unreadable on a phone or clumsy on a desk; so each is drawn for
-// both, and for what is between, and the style sheet shows the one that fits.
+// View is one of the widths in which every chart is drawn. A chart that is only scaled is unreadable on a phone or
+// clumsy on a desktop. So each chart is drawn for both and for a width between them, and the style sheet shows the one
+// that fits.
 type View struct {
 	class string
 	width float64

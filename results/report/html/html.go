@@ -80,7 +80,7 @@ type Link struct{ Text, Address string }
 // Style returns the style sheet of the pages, for programs that make similar pages.
 func Style() string { return styleText }
 
-// load has what is shown about one load below the verdicts.
+// load is the part of a page about one load, below the verdicts.
 type load struct {
 	ID, Name, Sentence string
 	Key                string // of the sentence

@@ -18,8 +18,8 @@
 //   - secondaryMetrics: every other metric, in the unit of the benchstat form.
 //   - jdkVersion, vmName: of Go; there is no jvm.
 //
-// A metric that a check refused is left out, since the format has no place for
-// a reason: [Refused] has them.
+// A metric that a check refused is left out, since the format has no field for
+// a reason: [Refused] lists them.
 package jmh
 
 import (

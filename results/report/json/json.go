@@ -14,8 +14,9 @@
 //	}
 //
 // Everything else is derived from the result. It can be read without wirelab, and wirelab can compute it again. The
-// fields are in this order, those of the types in theirs, and maps by key, so that the same result gives the same bytes. Durations are text ("50ms"), metrics are in the unit of their
-// dimension (ns, bytes, counts, 1/s), shares are 0 to 1 and differences ratios.
+// fields are in this order, those of the types in theirs, and maps by key, so that the same result gives the same
+// bytes. Durations are text ("50ms"), metrics are in the unit of their dimension (ns, bytes, counts, 1/s), shares are
+// 0 to 1 and differences ratios.
 // Histograms are HdrHistogram's V2 format in base64. "schema" is result.Schema:
 // it goes up when a field changes its meaning; new fields may come without.
 package json

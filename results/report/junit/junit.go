@@ -1,17 +1,13 @@
-// Package junit writes how a result stands against thresholds as JUnit's XML,
-// which most CI systems read: a test case for each threshold, arm and load. It
-// knows only results.
+// Package junit writes the outcome of thresholds as JUnit's XML, which most CI systems read: a test case for each
+// threshold, arm and load. It knows only results.
 //
 // # Form
 //
-// One testsuites element holds one testsuite, named after the work. A test
-// case's class is the work and the load, its name the threshold and the arm. A
-// crossed threshold is a failure, one whose figure is invalid an error, and one
-// that is inconclusive is skipped, each with the sentence of the report as its
-// message, and so is one of an arm that is absent, beside a case of its own for
-// the arm; so that a suite without failures and errors may still not be a
-// pass: the exit code tells. What is so of the whole experiment, such as that it
-// was interrupted, is an error of a test case "experiment".
+// One testsuites element contains one testsuite, named after the work. A test case's class is the work and the load.
+// Its name is the threshold and the arm. An exceeded threshold is a failure, an invalid figure is an error, and an
+// inconclusive threshold is skipped. Each has the sentence of the report as its message. An absent arm has a separate
+// test case, and its thresholds are skipped. So a suite without failures and errors may still not be a pass: the exit
+// code decides. A problem of the whole experiment, such as an interruption, is an error of a test case "experiment".
 package junit
 
 import (
@@ -36,7 +32,7 @@ type suites struct {
 	Suites   []suite  `xml:"testsuite"`
 }
 
-// suite has the attributes that strict readers ask for.
+// suite has the attributes that strict readers require.
 type suite struct {
 	ID         int        `xml:"id,attr"`
 	Package    string     `xml:"package,attr"`
@@ -141,7 +137,7 @@ func caseOf(r *result.Result, work string, f *threshold.Finding) testcase {
 	c := testcase{Class: work + "." + f.LoadName, Name: f.Threshold + " (" + f.ArmName + ")", Time: "0"}
 	text := report.Finding(r.Plan, f)
 	what := &problem{Message: text, Type: string(f.Outcome), Text: text}
-	if f.Absent { // there is nothing that could be wrong
+	if f.Absent { // an absent arm has nothing that could be wrong
 		what.Type = ""
 		c.Skipped = what
 		return c
@@ -152,7 +148,7 @@ func caseOf(r *result.Result, work string, f *threshold.Finding) testcase {
 	case threshold.Spoiled:
 		c.Error = what
 	case threshold.Undecided:
-		what.Type = "" // readers know no type of what is skipped
+		what.Type = "" // readers expect no type of a skipped case
 		c.Skipped = what
 	}
 	return c

@@ -8,15 +8,14 @@ import (
 	"wirelab/lab/result"
 )
 
-// Alone is the raw part of a file with what tells whether it was edited. Nothing
-// else of the file is held: what was printed of a result takes more memory than the result.
+// Alone is the raw part of a file with its digest. It keeps nothing else of the
+// file: the printed report takes more memory than the result.
 type Alone struct {
-	// Raw is without the white space that a file has for those who look at it:
-	// it is no part of what the digest is of.
+	// Raw is without white space, which is not part of the digest.
 	Raw    []byte
 	digest *string
-	must   bool            // whether there has to be a digest
-	schema json.RawMessage // of a document, which no digest is of
+	must   bool            // whether there must be a digest
+	schema json.RawMessage // of the document, which the digest does not cover
 }
 
 // Open reads a file, which is a document or a result alone. An error is InvalidArgument.
@@ -40,8 +39,8 @@ func Open(data []byte) (*Alone, error) {
 	return &Alone{Raw: p.Result}, nil
 }
 
-// Check checks the raw part alone, and not what was made of it, whose words may be those of another build.
-// r is what was decoded of it.
+// Check checks only the raw part, and not what was derived from it, whose words may come from another build. r is the
+// decoded raw part.
 func (a *Alone) Check(r *result.Result) (*Verification, error) {
 	v := &Verification{ID: r.ID, Checked: []string{}, Differences: []Difference{}}
 	if a.schema != nil {
@@ -56,7 +55,7 @@ func (a *Alone) Check(r *result.Result) (*Verification, error) {
 	return v, nil
 }
 
-// compact is JSON without white space, copied only once out of what it is part of.
+// compact is JSON without white space. It is copied only once from the text that contains it.
 type compact []byte
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -64,11 +63,11 @@ func (c *compact) UnmarshalJSON(text []byte) error {
 	var out bytes.Buffer
 	out.Grow(len(text))
 	err := json.Compact(&out, text)
-	*c = bytes.Clone(out.Bytes()) // without the room that the white space would have had
+	*c = bytes.Clone(out.Bytes()) // a copy without the spare capacity left by the white space
 	return err
 }
 
-// present is whether a member is there.
+// present reports whether a member exists.
 type present bool
 
 // UnmarshalJSON implements [json.Unmarshaler].

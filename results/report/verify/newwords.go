@@ -1,90 +1,22 @@
 package verify
 
-import "strings"
-
-// newWords has the sentences of reports that were put into plainer words in November 2026: the old words, and the
-// present ones. Where two of the old begin at one place, the first counts.
-var newWords = strings.NewReplacer(
-	"or somebody added to it", "or edited since",
-	"it is shown as far as it is understood, without", "what this wirelab knows is shown, without",
-	"What was published as latency is the time between events, which the server's own period "+
-		"sets; ours is from when an event was due until it was decoded.",
-	"The published latency is the time between events, which the server's period determines; "+
-		"ours is the time from when an event was due until it was decoded.",
-	"Percentages are of the first figure of the same thing.",
-	"Percentages are of the first figure of the same quantity.",
-	"nothing can be claimed of ", "nothing can be claimed about ",
-	"nothing is claimed of ", "nothing is claimed about ",
-	"Nothing is claimed of ", "Nothing is claimed about ",
-	"hands entries on in a way that was not recorded", "delivers entries in a way that was not recorded",
-	"how it hands entries on was not recorded", "how it delivers entries was not recorded",
-	"which no restart outlives", "and a restart loses it",
-	"what is lost then, nobody is told", "the caller does not learn of a loss",
-	"cannot be taken apart: ", "cannot be split into parts: ",
-	"no factor's effect can be told.", "no factor's effect can be estimated.",
-	"what is said of ", "the effect of ",
-	"no interaction of two factors can be told.", "no interaction of two factors can be estimated.",
-	"interactions that can be told", "interactions that can be estimated",
-	": told only if there is no interaction of ", ": estimated only if there is no interaction of ",
-	"cannot be told apart", "cannot be told apart",
-	"cannot be told", "cannot be estimated",
-	"five minutes resolve nothing: a round takes", "five minutes are too short: a round takes",
-	"was its own upkeep (log, checkpoints,", "was maintenance (log, checkpoints,",
-	"the soonest answer to the caller, for half of all", "fastest answer to the caller, for half of all entries",
-	"the soonest answer to the caller, for 99 of 100", "fastest answer to the caller, for 99 of 100 entries",
-	"confirmed the soonest, for half of all", "confirmed soonest, for half of all entries",
-	"stored the soonest, for half of all", "stored soonest, for half of all entries",
-	"stored the soonest, for 99 of 100", "stored soonest, for 99 of 100 entries",
-	"nobody is put first: ", "no way is put first: ",
-	"not asked: every way was sent the same, ", "not asked: every way was sent the same load, ",
-	"; a closed loop (--in-flight) tells", "; a closed loop (--in-flight) measures it",
-	"nothing lost of what was accepted", "no accepted entry lost",
-	"First is who was proved better than each other way:",
-	"A way is first if it was proved better than each other way:",
-	"and it stands after Holm's correction", "and it remains after Holm's correction",
-	"over all of the table. Who cannot be told apart from the first is named beside it.",
-	"over the whole table. Ways that cannot be told apart from the first are named with it.",
-	"None of these is in anything said above: they are", "No statement above uses these values: they are",
-	"nothing to hold against the ", "nothing to compare with the ",
-	"libraries and versions are not told", "libraries and versions are not stated",
-	"So no two figures can be held against each other.", "So the figures cannot be compared with each other.",
-	"Flaws there that are here as well", "Flaws of the published measurement, here as well",
-	"Flaws there that are not here", "Flaws of the published measurement, not here",
-	"Flaws there, of which this run does not tell", "Flaws of the published measurement that this run cannot show",
-	"The published order, here", "The published order, measured here",
-	"What was recommended with it", "What the source recommends",
-	"What flaws are worth here", "The effect of flaws, measured here",
-	", published: no two that can be told apart.", ", published: no two can be told apart.",
-	"Here nothing can be said of it: ", "Here nothing can be said about it: ",
-	"there is no valid figure of ", "there is no valid figure for ",
-	"no measurement tells, ", "no measurement shows this, ",
-	": no size, since one of them has no valid figure.", ": size unknown, since one of them has no valid figure.",
-	": no size from fewer than ", ": size unknown with fewer than ",
-	"it does not show: no difference is claimed", "not shown here: no difference is claimed",
-	"the ways are shown beside each other and not ranked", "the ways are listed and not ranked",
-	"back is from when on every second keeps the objective",
-	"back is the time from which on every second meets the objective",
-	"one run each, beside each other and not ranked", "one run each, not ranked",
-	"; this does: ", "; this measures it: ",
-	"not again in the time that was watched", "not again within the observed time",
-	"which nobody had promised to keep", "which were not promised to be kept",
-	"is called directly, and no pipeline of parts that could fail",
-	"is called directly, without a pipeline whose parts could fail",
-	"has a broker or none: that was not recorded", "may have a broker: that was not recorded",
-	"has no broker, and so nothing to end", "has no broker that could be stopped",
-	"has a broker that runs elsewhere, and is not ours to kill",
-	"has a broker that runs elsewhere, which wirelab does not kill",
-	"of the arms did wrong by some, see below", "of the arms have errors, see below",
-	": it bears more", ": higher capacity",
-	": it bears less", ": lower capacity",
-	", and the other servers begin anew", ", while the other servers start afresh",
-	"its encoding is not told", "its encoding is not known",
-	"the libraries are not told", "the libraries are not known",
-	"alone the driver sends less than three times what the fastest arm takes",
-	"by itself the driver sends less than three times the messages of the fastest arm",
-	"and it stands among all comparisons made.", "and it remains after correction for all comparisons made.",
-	"A claim stands among all effects, or all shares, of its load (Holm; Benjamini–Hochberg "+
-		"beside the primary metric).",
-	"A claim is corrected for all effects, or all shares, of its load (Holm; Benjamini–Hochberg "+
-		"for metrics other than the primary).",
+import (
+	_ "embed" // for the sentences
+	"strings"
+	"sync"
 )
+
+//go:embed newwords.txt
+var newWordsText string
+
+// newWords replaces the sentences of reports that were put into plainer words in November 2026. Each line of
+// newwords.txt has the earlier words and the present ones, separated by "|". Of two that begin at one place, the
+// first line counts.
+var newWords = sync.OnceValue(func() *strings.Replacer {
+	var pairs []string
+	for line := range strings.Lines(newWordsText) {
+		was, is, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "|")
+		pairs = append(pairs, was, is)
+	}
+	return strings.NewReplacer(pairs...)
+})

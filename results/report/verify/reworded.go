@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// rewordings turn sentences of earlier programs into those of today, so that a document is not called edited
-// where only our words have changed. Each keeps the figures: they are compared as before.
+// rewordings turn sentences of earlier versions into those of today, so that a document does not count as edited
+// because only our words have changed. They keep the figures, which are compared as before.
 var rewordings = []struct {
 	was *regexp.Regexp
 	is  string
 }{
-	// Until November 2026 a unit stood where there was no figure.
+	// Until November 2026 a missing figure was printed with its unit.
 	{regexp.MustCompile(`–(?:[nµm]?s|[kM]?B|/s)\b`), "–"},
 	{
 		regexp.MustCompile(`; wrong or failed ones from (\d+) of the arms, see below`),
@@ -34,17 +34,17 @@ func lateness(percent string) *regexp.Regexp {
 		` % of calls were made up to (\S+) after they were due, which moved that quantile by ([0-9.]+ %)`)
 }
 
-// reworded is a text of an earlier program in the words of today.
+// reworded returns a text of an earlier version in the words of today.
 func reworded(text string) string {
 	for _, r := range rewordings {
 		text = r.was.ReplaceAllString(text, r.is)
 	}
-	return newWords.Replace(text)
+	return newWords().Replace(text)
 }
 
-// sameLines reports whether two reports say the same, line by line or with the lines broken at other places,
-// as they are once a sentence has other words. Where a value is refused today a number may stand in the
-// stored one: the analysis has it, and is compared.
+// sameLines reports whether two reports say the same, with lines broken at the same or other places, since a reworded
+// sentence has another length. Where a value is refused today, the stored report may have a number: the analysis has
+// it, and is compared.
 func sameLines(stored, computed []any) bool {
 	s, c := running(stored), running(computed)
 	was, is := strings.Fields(reworded(s)), strings.Fields(c)
@@ -56,7 +56,7 @@ func sameLines(stored, computed []any) bool {
 
 var number = regexp.MustCompile(`^[0-9][0-9.,]*$`)
 
-// running is the text of lines.
+// running joins the words of lines.
 func running(lines []any) string {
 	var words []string
 	for _, line := range lines {

@@ -21,11 +21,10 @@ func tree(data []byte) (any, error) {
 	return value, err
 }
 
-// absent stands for a member that is not there; null is something else.
+// absent stands for a missing member, as opposed to null.
 type absent struct{}
 
-// walk tells of every place at which two trees differ, the deepest that can be
-// named.
+// walk reports every place at which two trees differ, as deep in them as possible.
 func walk(path string, stored, computed any, tell func(Difference)) {
 	if _, none := computed.(absent); none && zero(stored) {
 		return
@@ -76,12 +75,12 @@ func walk(path string, stored, computed any, tell func(Difference)) {
 	tell(Difference{Path: path, Stored: cut(s, skip), Computed: cut(c, skip)})
 }
 
-// refused is the member that holds values which a check refused.
+// refused is the name of the member that has values which a check refused.
 const refused = "refused"
 
-// asBefore is what is computed as documents had it before refused values stood apart:
-// without them, and with those that were in plain members there. A document that has
-// refused values is held against them.
+// asBefore converts a computed object to the form of earlier documents, in which refused values were in plain
+// members. It removes the member of refused values, and puts them into those plain members. A stored document with
+// that member is compared with the computed object itself.
 func asBefore(stored, computed map[string]any) map[string]any {
 	apart, has := computed[refused].(map[string]any)
 	if _, new := stored[refused]; new || !has {
@@ -102,8 +101,7 @@ func asBefore(stored, computed map[string]any) map[string]any {
 	return was
 }
 
-// likeBefore is a refused value in the form of the plain member that held it: times
-// in ns were text.
+// likeBefore converts a refused value to the form of the plain member that had it: times in ns were text.
 func likeBefore(plain, value any) any {
 	text, isText := plain.(string)
 	number, isNumber := value.(json.Number)
@@ -116,18 +114,18 @@ func likeBefore(plain, value any) any {
 	return value
 }
 
-// zero reports whether a member holds the number 0, which is the same as none.
+// zero reports whether a member is the number 0, which means the same as a missing one.
 func zero(value any) bool {
 	n, ok := value.(json.Number)
 	f, err := n.Float64()
 	return ok && err == nil && f == 0
 }
 
-// context is how much is shown before the place where two texts part.
+// context is how much text is shown before the place where two texts begin to differ.
 const context = 30
 
-// sameBytes is how many bytes of two texts need not be shown, since they begin
-// alike and part far behind.
+// sameBytes returns how many bytes of two texts need not be shown because they are equal up to shortly before the
+// difference.
 func sameBytes(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -139,7 +137,7 @@ func sameBytes(a, b string) int {
 	return n - context
 }
 
-// cut shows a piece of a text.
+// cut returns a piece of a text.
 func cut(text string, from int) string {
 	if from > 0 && from < len(text) {
 		text = "…" + strings.ToValidUTF8(text[from:], "")
@@ -164,8 +162,8 @@ func element(of []any, i int) any {
 	return absent{}
 }
 
-// rounding is how far two computations of one figure may be apart, as a share:
-// processors differ in the last digits, since some multiply and add at once.
+// rounding is the greatest difference of two computations of one figure, as a share. Processors differ in the last
+// digits, since some fuse multiplication and addition.
 const rounding = 1e-9
 
 func alike(a, b json.Number) bool {
@@ -177,10 +175,10 @@ func alike(a, b json.Number) bool {
 	return errX == nil && errY == nil && math.Abs(x-y) <= rounding*max(math.Abs(x), math.Abs(y))
 }
 
-// longest is how much of a value is shown, in bytes.
+// longest is the greatest length of a shown value, in bytes.
 const longest = 200
 
-// text writes a value as JSON; "" for what is absent.
+// text writes a value as JSON; "" for an absent one.
 func text(value any) string {
 	if _, none := value.(absent); none {
 		return ""

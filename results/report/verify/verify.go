@@ -1,11 +1,9 @@
-// Package verify computes again what a document of results/report/json says and holds
-// the two against each other: the digest, what the raw data must agree on with
-// itself, the analysis, the judgement, and every sentence and table. It knows
-// results and their reports, not how either was come by.
+// Package verify computes the contents of a document of results/report/json again and compares both: the digest, the
+// consistency of the raw data, the analysis, the judgement, and every sentence and table. It knows results and their
+// reports. It must not know how either was made.
 //
-// What it proves: that everything printed follows from the raw data. Not that
-// the raw data was measured: who edits the data and makes everything else of it
-// anew leaves nothing to be found, since no key is kept from them.
+// It proves that everything printed follows from the raw data. It does not prove that the raw data was measured. An
+// editor who changes the data and derives everything else again leaves no trace, since there is no secret key.
 package verify
 
 import (
@@ -25,43 +23,42 @@ import (
 	report "wirelab/results/report/json"
 )
 
-// Difference is something that does not hold.
+// Difference is something that does not agree.
 type Difference struct {
-	// Path is where in the document: "analysis.loads[0].rows[2].cells[1].difference.ratio".
+	// Path is the place in the document: "analysis.loads[0].rows[2].cells[1].difference.ratio".
 	Path string `json:"path"`
-	// Stored is what is there and Computed what follows from the raw data, as
-	// JSON, "" for nothing; both "" where Says tells it.
+	// Stored is the value in the document and Computed the one that follows from the raw data, both as JSON and "" if
+	// missing. Both are "" if Says describes the difference.
 	Stored   string `json:"stored,omitempty"`
 	Computed string `json:"computed,omitempty"`
 	Says     string `json:"says,omitempty"`
 }
 
-// Verification is what was found.
+// Verification is the outcome of a verification.
 type Verification struct {
 	ID string `json:"id"`
-	// From says from where the result came, as far as that was noted.
+	// From says where the result came from, if that was recorded.
 	From string `json:"from,omitempty"`
-	// Checked and Unchecked say in words what could be looked at and what
-	// could not, and why.
+	// Checked and Unchecked say in words what was checked, what could not be checked, and why.
 	Checked     []string     `json:"checked"`
 	Unchecked   []string     `json:"unchecked,omitempty"`
 	Differences []Difference `json:"differences"`
-	// More is how many differences there are beyond those listed, by part.
+	// More is the number of differences that are not listed, by part.
 	More map[string]int `json:"more,omitempty"`
 
-	// Digest is that of the raw data, as it was computed.
+	// Digest is the computed digest of the raw data.
 	Digest string `json:"-"`
-	// Sealed is whether there was a digest, and it holds.
+	// Sealed reports that there was a digest, and that it matches.
 	Sealed bool `json:"-"`
 
 	count map[string]int // by part
 }
 
-// listed is how many differences are listed of each part of a document: one
-// edited bucket changes hundreds of figures, and the first of them tell enough.
+// listed is how many differences are listed for each part of a document. One edited bucket changes hundreds of
+// figures, of which the first are enough.
 const listed = 50
 
-// Part is the part of a document that a difference is in: "analysis".
+// Part returns the part of a document that a difference is in: "analysis".
 func (d Difference) Part() string {
 	if end := strings.IndexAny(d.Path, ".["); end >= 0 {
 		return d.Path[:end]
@@ -78,7 +75,7 @@ func (v *Verification) Total() int {
 	return n
 }
 
-// Holds reports whether nothing was found.
+// Holds reports whether no difference was found.
 func (v *Verification) Holds() bool { return len(v.Differences) == 0 }
 
 // Add adds a difference.
@@ -94,16 +91,17 @@ func (v *Verification) Add(d Difference) {
 	v.Differences = append(v.Differences, d)
 }
 
-// parts are the members of a document; nil where there is none.
+// parts are the members of a document; nil for a missing one.
 type parts struct {
 	Schema    json.RawMessage
 	Digest    *string
 	Result    json.RawMessage
 	Analysis  json.RawMessage
 	Judgement json.RawMessage
-	// Explanation names the corners that it is of.
+	// Explanation names the corners that it explains.
 	Explanation json.RawMessage
-	// Rescued is whether a program wrote it that could not store it: nothing was printed then.
+	// Rescued reports that the file was written because the store could not take the result. Nothing was printed
+	// then.
 	Rescued bool
 	Printed json.RawMessage
 }
@@ -121,9 +119,8 @@ func Split(data []byte) (raw []byte, document bool, err error) {
 	return p.Result, true, nil
 }
 
-// File checks a file: data is all of it, r what was decoded of its raw part.
-// The build that checks is called commit, for what is said where words may have
-// changed since; "" if it is not known.
+// File checks a file: data is the whole file, r its decoded raw part. commit names the build that checks, for the
+// message if words may have changed since; "" if it is not known.
 func File(data []byte, r *result.Result, commit string) (*Verification, error) {
 	v := &Verification{ID: r.ID, Checked: []string{}, Differences: []Difference{}}
 	var p parts
@@ -155,8 +152,7 @@ func File(data []byte, r *result.Result, commit string) (*Verification, error) {
 	return v, nil
 }
 
-// Stored checks the text of a result in a store, where nothing else is kept of
-// it but a digest, "" if there is none.
+// Stored checks the text of a result in a store. A store keeps only a digest besides; "" if there is none.
 func Stored(raw []byte, digest string, r *result.Result) (*Verification, error) {
 	v := &Verification{ID: r.ID, Checked: []string{}, Differences: []Difference{}}
 	var taken *string
@@ -177,7 +173,7 @@ func named(commit string) string {
 	return commit
 }
 
-// digest checks the digest; must tells that there has to be one.
+// digest checks the digest. must reports that there must be one.
 func (v *Verification) digest(raw []byte, taken *string, must bool) error {
 	computed, err := result.Digest(raw)
 	if err != nil {
@@ -212,7 +208,7 @@ func (v *Verification) Consistent(r *result.Result) {
 	}
 }
 
-// follows checks everything that follows from the raw data.
+// follows checks everything that is derived from the raw data.
 func (v *Verification) follows(r *result.Result, p parts) error {
 	analysis := analyse.Result(r)
 	var judged *threshold.Judgement
@@ -271,7 +267,7 @@ func (v *Verification) follows(r *result.Result, p parts) error {
 	return nil
 }
 
-// judge judges again by the thresholds that a judgement names.
+// judge judges again with the thresholds that a judgement names.
 func (v *Verification) judge(r *result.Result, a *claim.Analysis,
 	stored json.RawMessage,
 ) (*threshold.Judgement, error) {
@@ -297,8 +293,7 @@ func (v *Verification) judge(r *result.Result, a *claim.Analysis,
 	return &j, nil
 }
 
-// explain explains again, between the corners that an explanation names; nil
-// where nothing explains the result.
+// explain explains again, between the corners that an explanation names; nil if nothing explains the result.
 func (v *Verification) explain(r *result.Result, a *claim.Analysis,
 	stored json.RawMessage,
 ) (*explain.Explanation, error) {
@@ -313,7 +308,7 @@ func (v *Verification) explain(r *result.Result, a *claim.Analysis,
 	return e, nil
 }
 
-// Compare holds a stored value against what it should be, both as JSON.
+// Compare compares a stored value with the expected one, both as JSON.
 func (v *Verification) Compare(path string, stored, again any) error {
 	text, err := json.Marshal(stored)
 	if err != nil {
@@ -322,7 +317,7 @@ func (v *Verification) Compare(path string, stored, again any) error {
 	return v.compare(path, text, again)
 }
 
-// compare holds a stored part against what it should be.
+// compare compares a stored part with the expected value.
 func (v *Verification) compare(path string, stored json.RawMessage, again any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
