@@ -7,19 +7,18 @@ import (
 	"math/rand/v2"
 )
 
-// feedKept is how many events of the reference are kept, so that an event that
-// arrives late or twice can be compared. An older event cannot be distinguished
-// from an invented one. A wire that keeps order never needs this.
+// feedKept is how many reference events are kept for comparison with events that arrive late or twice. An event
+// older than that cannot be checked, so it counts as wrong. On a wire that keeps order one event is enough.
 const feedKept = 1024
 
-// Feeding describes a server stream that is a feed: its items are events that
-// carry a [Stamp]. feed makes the request for a stream with a rate in events per
-// second; 0 means as fast as the stream is read. Such a stream continues for as
-// long as there are events; a load holds it open and times each event.
+// Feeding describes a server stream that is a feed: its items are events that carry a [Stamp]. feed makes the
+// request for a stream of rate events per second; rate 0 means as fast as the reader reads. A feed has no fixed
+// length: a load holds it open and times each event.
 //
-// A feed must give the same events at any rate, because all events are compared
-// with those of the reference at rate 0. Feeding is a separate constructor because
-// a method of [Operation] does not know Req.
+// The events must be the same at any rate, because those of the reference, read at rate 0, are what the others are
+// compared with.
+//
+// Feeding is a function rather than a method of [Operation], because Operation does not know the type Req.
 func Feeding[S, Req any, Rep interface {
 	Message[Rep]
 	Stamped
@@ -47,16 +46,15 @@ func Feeding[S, Req any, Rep interface {
 	return o
 }
 
-// events are the expected events of a feed, read from the reference when they are needed.
+// events are the expected events of a feed. They are read from the reference on demand.
 type events[Rep Message[Rep]] struct {
 	next  func() (Rep, error, bool)
-	kept  []Rep // event n at (n-1) % len, for the last len pulled
+	kept  []Rep // event n is at (n-1) % len, for the last len events read
 	asked uint64
 }
 
-// check compares an event with the reference's event of the same sequence number,
-// so that a lost event does not make later ones wrong. It allocates only for a
-// [Mismatch].
+// check compares an event with the reference event of the same sequence number, so a lost event does not make the
+// events after it wrong. It allocates only for a [Mismatch].
 func (e *events[Rep]) check(got Rep, sequence uint64) error {
 	kept := uint64(len(e.kept))
 	if sequence == 0 || sequence > e.asked+kept || sequence+kept <= e.asked {
@@ -99,8 +97,8 @@ func (c *typedClient[S]) Feed(operation string,
 	}, nil
 }
 
-// Feed returns the function that reads the operation as a feed, or nil if it is not one:
-// see [Client.Feed]. service is the stub, reference the service that it must answer like.
+// Feed returns the function that reads the operation as a feed of service and checks it against reference: see
+// [Client.Feed]. It returns nil for an operation that is not a feed.
 func (o Operation[S]) Feed() func(ctx context.Context, service, reference S, rate int64,
 	each func(Stamp, error) bool) error {
 	return o.feed

@@ -22,11 +22,11 @@ type tick struct {
 
 func (t tick) Equal(other tick) bool { return t.Value == other.Value && t.Sequence == other.Sequence }
 
-// pace asks for a feed; Rate reaches the service and changes no event.
+// pace asks for a feed. Rate reaches the service and changes no event.
 type pace struct{ Rate int64 }
 
-// ticker is a service with a feed of n events; at tells what the wire makes of
-// event k: how often it comes, and what after it. nil: a sound one.
+// ticker is a service with a feed of n events. at returns what arrives as event k: that event no times, once or
+// more often, and events after it. A nil at is a correct feed.
 type ticker struct {
 	n    int
 	at   func(k int) []tick
@@ -60,7 +60,7 @@ func (s ticker) Ticks(_ context.Context, p pace) iter.Seq2[tick, error] {
 	}
 }
 
-// fed is a client of the toy feed whose reference has n events.
+// fed returns a client of the toy feed whose reference has n events.
 func fed(t *testing.T, reference, served ticker) wirelab.Client {
 	t.Helper()
 	cell := wirelab.Workload[ticker]{
@@ -87,15 +87,14 @@ func fed(t *testing.T, reference, served ticker) wirelab.Client {
 	return client
 }
 
-// TestFeedNamesWhatIsWrong: every event's content is compared with that of the
-// reference of the same number, so that an event lost, doubled or reordered
-// makes no other look wrong (R2, grb-M02).
+// TestFeedNamesWhatIsWrong checks that the content of every event is compared with the reference event of the same
+// number, so an event that is lost, doubled or reordered makes no other event look wrong (R2, grb-M02).
 func TestFeedNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		at    func(k int) []tick
-		want  string // the sequence numbers given, wrong ones with a !
+		want  string // the sequence numbers received, the wrong ones with a !
 		wrong string // in the first mismatch
 	}{
 		{"sound", nil, "1 2 3 4 5 6", ""},
@@ -174,13 +173,13 @@ func TestFeedNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestFeedKeepsEventsForLateOnes: of long feeds a bounded number is kept.
+// TestFeedKeepsEventsForLateOnes checks that only a bounded number of events of a long feed is kept.
 func TestFeedKeepsEventsForLateOnes(t *testing.T) {
 	t.Parallel()
 	const n = 3000
 	late := func(k int) []tick {
 		switch k {
-		case 10, 2000: // comes 900 and 2,000 events late
+		case 10, 2000: // arrive 900 and 2,000 events late
 			return nil
 		case 2900:
 			return []tick{sound(k), sound(2000), sound(10)}
@@ -205,7 +204,7 @@ func TestFeedKeepsEventsForLateOnes(t *testing.T) {
 	}
 }
 
-// TestFeedEnds: it ends when the reader stops, and with the stream's own error.
+// TestFeedEnds checks that a feed ends when the reader stops, or with the error of the stream.
 func TestFeedEnds(t *testing.T) {
 	t.Parallel()
 	broken := wirelab.Errorf(wirelab.Unavailable, "gone")
@@ -229,8 +228,8 @@ func TestFeedEnds(t *testing.T) {
 	}
 }
 
-// TestFeedChecksWithoutGarbage: checking an event must not allocate, because the
-// check runs in the reader and is part of the measurement.
+// TestFeedChecksWithoutGarbage checks that checking an event allocates nothing: the reader pays for the check, so
+// its cost would be part of the measurement.
 func TestFeedChecksWithoutGarbage(t *testing.T) {
 	const n = 20_000
 	feed, err := fed(t, ticker{n: n, at: inPlace()}, ticker{n: n, at: inPlace()}).Feed("Ticks", 0)
@@ -254,7 +253,7 @@ func TestFeedChecksWithoutGarbage(t *testing.T) {
 	}
 }
 
-// inPlace gives sound events without an allocation for each.
+// inPlace returns a source of correct events that allocates nothing for each.
 func inPlace() func(k int) []tick {
 	one := make([]tick, 1)
 	return func(k int) []tick {

@@ -12,15 +12,15 @@ import (
 	"wirelab"
 )
 
-// parcel is what the toy depot is handed.
+// parcel is the request of the toy depot.
 type parcel struct{ ID string }
 
-// slip is its reply: that it was taken.
+// slip is its reply, which says that the parcel was accepted.
 type slip struct{}
 
 func (slip) Equal(slip) bool { return true }
 
-// depot notes what it was handed.
+// depot records the parcels it received.
 type depot struct {
 	handed *[]string
 	fail   error
@@ -31,7 +31,7 @@ func (d depot) Hand(_ context.Context, p parcel) (slip, error) {
 	return slip{}, d.fail
 }
 
-// depots is a client of a depot that answers with fail.
+// depots returns a client of a depot that answers with fail.
 func depots(t *testing.T, handed *[]string, fail error) wirelab.Client {
 	t.Helper()
 	draw := func(r *rand.Rand) parcel { return parcel{strconv.FormatUint(r.Uint64(), 36)} }
@@ -59,8 +59,8 @@ func depots(t *testing.T, handed *[]string, fail error) wirelab.Client {
 	return client
 }
 
-// The id of an entry is known whether the call succeeds or fails, and a seed gives
-// the same entries as without following them.
+// TestFollowNamesWhatWasHandedOver checks that Follow returns the id of a call whether it succeeded or not, and
+// that a seed gives the same requests with and without Follow.
 func TestFollowNamesWhatWasHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, fail := range []error{nil, wirelab.Errorf(wirelab.Unavailable, "closed")} {

@@ -20,55 +20,52 @@ const (
 	BidiStream   Kind = "bidirectional stream"
 )
 
-// Message is a value that crosses a wire. Equal is the contract's equality,
-// which may ignore fields that a clock decides.
+// Message is a value that crosses a wire. Equal is the equality of the contract, which may ignore fields that
+// depend on a clock.
 type Message[T any] interface{ Equal(T) bool }
 
-// Operation is one operation of a workload. Make one with [Unary],
-// [ServerStreaming], [ClientStreaming] or [BidiStreaming]: the method
-// expression that is passed there is the call.
+// Operation is one thing a workload does. Build one with [Unary], [ServerStreaming], [ClientStreaming] or
+// [BidiStreaming]. The method expression passed there is the call.
 type Operation[S any] struct {
 	Name string
 	Kind Kind
-	// Fresh says that replies depend on earlier calls, so an exchange may be asked
-	// only once, and its requests are never reused.
+	// Fresh operations depend on the effects of earlier calls. An exchange drawn for one may be used once, and its
+	// requests are never repeated.
 	Fresh bool
-	// Followed says that the operation was made by [Following].
+	// Followed operations are those built with [Following].
 	Followed bool
-	// Requests names the ways requests are drawn; the first is the default.
+	// Requests names the ways to draw requests; the first is the default.
 	Requests []string
 
 	draw  map[string]func(*rand.Rand) Exchange[S]
 	parse func(data []byte) (Exchange[S], error)
-	// feed reads the operation as a feed from service and checks it against
-	// reference; nil unless it is one, see [Feeding].
+	// feed reads the operation as a feed from service and checks it against reference; nil for an operation that is
+	// not a feed, see [Feeding].
 	feed func(ctx context.Context, service, reference S, rate int64, each func(Stamp, error) bool) error
 }
 
-// Exchange is one call before it is made: its request, and ways to ask it.
+// Exchange is one call before it is made: its request, and ways to send it.
 type Exchange[S any] struct {
-	// ID is the id of the entry in the request; "" unless the operation was made
-	// by [Following].
+	// ID identifies the entry that the request carries; "" unless the operation is a [Following] one.
 	ID string
-	// Request returns the request as text, for people.
+	// Request renders the request for people.
 	Request func() string
-	// Value returns the request itself, for callers that format it themselves.
+	// Value returns the request itself, for callers that write it in their own format.
 	Value func() any
-	// Ask performs the call and returns every item of the reply in order.
-	// On an error it returns the items that came before it.
+	// Ask performs the call and returns every item of the reply in order. On an error it returns the items that
+	// came before it.
 	Ask func(ctx context.Context, service S) ([]any, error)
-	// Expect asks reference once and returns a check that sends the same request to a
-	// service and compares the replies. Two errors with the same code are equal.
-	// For unary calls, the check itself does not allocate.
+	// Expect asks reference once and returns a check that asks a service the same and compares the replies. An
+	// error on both sides with the same code is equal. For a unary call the check itself allocates nothing.
 	Expect func(ctx context.Context, reference S) Check[S]
 }
 
-// Check performs a call and returns nil if the reply was the expected one, the
-// call's own error if it failed, or a [*Mismatch].
+// Check performs a call. It returns nil if the reply was as expected, the error of the call if it failed, or a
+// [*Mismatch].
 type Check[S any] func(ctx context.Context, service S) error
 
-// Mismatch is a reply that differs from the reference's. An arm with a mismatch
-// gets no performance number.
+// Mismatch is a reply that differs from the reply of the reference. An arm with a mismatch gets no performance
+// number.
 type Mismatch struct{ Got, Want string }
 
 // Error shows both replies.
@@ -87,9 +84,8 @@ func (o Operation[S]) Draw(requests string, r *rand.Rand) (Exchange[S], error) {
 	return draw(r), nil
 }
 
-// Parse makes an exchange from a request in JSON: an object for a unary call or
-// a server stream, an array of objects for the other kinds. Names are those of the
-// request's fields, in upper or lower case; unknown names are refused.
+// Parse makes an exchange from requests in JSON: an object for a unary call or a server stream, an array of objects
+// for the other kinds. Field names are those of the domain, in any case; unknown names are an error.
 func (o Operation[S]) Parse(data []byte) (Exchange[S], error) { return o.parse(data) }
 
 // Once marks the operation Fresh.
@@ -115,7 +111,7 @@ func Unary[S, Req any, Rep Message[Rep]](
 	return describe(name, UnaryCall, draw, more, func(req Req) Exchange[S] { return unaryExchange(req, call) })
 }
 
-// unaryExchange is the exchange of a call with one request and one reply.
+// unaryExchange returns the exchange of a call with one request and one reply.
 func unaryExchange[S, Req any, Rep Message[Rep]](req Req, call func(S, context.Context, Req) (Rep, error)) Exchange[S] {
 	return Exchange[S]{
 		Request: func() string { return fmt.Sprintf("%+v", req) },
@@ -181,7 +177,7 @@ func BidiStreaming[S, Req any, Rep Message[Rep]](
 	})
 }
 
-// streamExchange is the exchange of every call whose reply is read item by item.
+// streamExchange returns the exchange of a call whose reply is read item by item.
 func streamExchange[S, Req any, Rep Message[Rep]](
 	req Req, call func(context.Context, S) iter.Seq2[Rep, error],
 ) Exchange[S] {
@@ -211,8 +207,8 @@ func streamExchange[S, Req any, Rep Message[Rep]](
 				n := 0
 				for got, err := range call(ctx, s) {
 					if err != nil {
-						// Items before an error are not compared: a wire may
-						// deliver or drop them once the call has failed.
+						// Items before an error are not compared: a wire may deliver or drop them once the call has
+						// failed.
 						return compareErrors(err, wantErr)
 					}
 					if n >= len(want) {
@@ -238,7 +234,7 @@ func streamExchange[S, Req any, Rep Message[Rep]](
 	}
 }
 
-// compareErrors compares the outcomes of a call that failed on at least one side.
+// compareErrors compares the outcomes of a call in which at least one side failed.
 func compareErrors(got, want error) error {
 	switch {
 	case want == nil:
@@ -251,7 +247,7 @@ func compareErrors(got, want error) error {
 	return nil
 }
 
-// items returns the elements of a slice as a stream.
+// items returns a slice as a stream without errors.
 func items[T any](all []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, item := range all {
@@ -262,7 +258,7 @@ func items[T any](all []T) iter.Seq2[T, error] {
 	}
 }
 
-// describe assembles an operation from its ways to draw a request.
+// describe builds an operation from its ways to draw a request.
 func describe[S, Req any](
 	name string, kind Kind, draw func(*rand.Rand) Req, more []Drawing[Req], exchange func(Req) Exchange[S],
 ) Operation[S] {

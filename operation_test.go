@@ -14,16 +14,15 @@ import (
 	"wirelab"
 )
 
-// adder is a service with a call of each kind. off is added to every reply,
-// so that a wrong service can be made; fail is what calls end with; the last
-// drop items of streams are not sent.
+// adder is a service with a call of each kind. off is added to every reply, which makes the service wrong; calls
+// end with fail; the last drop items of a stream are not sent.
 type adder struct {
 	off  int
 	fail error
 	drop int
 }
 
-// term is a request: a struct, as Parse wants it.
+// term is a request: a struct, because Parse needs one.
 type term struct{ N int }
 
 type sum int
@@ -92,7 +91,7 @@ func operations() []wirelab.Operation[service] {
 
 func random() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// A check passes the right service and no wrong one, on every kind of call.
+// TestChecks checks that a check passes the right service and no wrong one, on every kind of call.
 func TestChecks(t *testing.T) {
 	t.Parallel()
 	conflict := wirelab.Errorf(wirelab.Conflict, "no")
@@ -128,8 +127,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// A stream that is shorter or longer than it should be is wrong even where
-// every item is right.
+// TestChecksCountItems checks that a stream of the wrong length is a mismatch even if every item is right.
 func TestChecksCountItems(t *testing.T) {
 	t.Parallel()
 	o := operations()[1]
@@ -146,7 +144,7 @@ func TestChecksCountItems(t *testing.T) {
 	}
 }
 
-// The check of a unary call costs no allocation: it is in the hot path.
+// The check of a unary call allocates nothing, because it is in the hot path.
 func TestUnaryCheckAllocatesNothing(t *testing.T) {
 	exchange, err := operations()[0].Draw("", random())
 	if err != nil {
@@ -159,7 +157,7 @@ func TestUnaryCheckAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Requests come in JSON by the domain's names; anything else is refused.
+// TestParse checks that requests are read from JSON by the names of the domain, and that anything else is an error.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -204,8 +202,8 @@ func ask(t *testing.T, o wirelab.Operation[service], text string) string {
 	return "[" + strings.Join(all, " ") + "]"
 }
 
-// A workload without its type serves, dials and calls; a seed fixes the
-// series of requests, and another makes another.
+// TestErasedWorkload checks that a workload without its type serves, dials and calls. A seed fixes the series of
+// requests; another seed gives another series.
 func TestErasedWorkload(t *testing.T) {
 	t.Parallel()
 	var asked []int
@@ -246,7 +244,7 @@ func TestErasedWorkload(t *testing.T) {
 	}
 }
 
-// recorder notes what Next is asked.
+// recorder records the arguments of Next.
 type recorder struct {
 	adder
 	asked *[]int
@@ -257,7 +255,7 @@ func (r recorder) Next(ctx context.Context, t term) (sum, error) {
 	return r.adder.Next(ctx, t)
 }
 
-// erased is a cell whose stub is the service itself.
+// erased returns a cell whose stub is the service itself.
 func erased(asked *[]int) wirelab.Cell {
 	w := wirelab.Workload[service]{
 		Name: "adder", New: func() service { return adder{} }, Operations: operations(),
@@ -275,7 +273,8 @@ func erased(asked *[]int) wirelab.Cell {
 	return w.Erase().Cells[0]
 }
 
-// Every server is paired with every client, and the first pair is the usual.
+// TestCellsAreTheProduct checks that every server is paired with every client, and that the first pair is the usual
+// one.
 func TestCellsAreTheProduct(t *testing.T) {
 	t.Parallel()
 	server := func(name string) wirelab.Server[service] { return wirelab.Server[service]{Library: name} }
@@ -303,8 +302,8 @@ func TestCellsAreTheProduct(t *testing.T) {
 	}
 }
 
-// A data set is a setting of a cell: the served data, the requests and the expected
-// replies change together, and the error for an unknown name lists the known ones.
+// A data set is a setting of a cell: the service, the requests and the expected replies change together. The error
+// for an unknown name lists the known ones.
 func TestWithAnotherDataSet(t *testing.T) {
 	t.Parallel()
 	sized := func(off int) wirelab.Data[service] {
@@ -354,7 +353,7 @@ func TestWithAnotherDataSet(t *testing.T) {
 	}
 	for _, c := range []struct {
 		data  string
-		right bool // the stub answers as the large one does
+		right bool // the stub answers from the large data set
 	}{{"large", true}, {"small", false}, {"", false}} {
 		cell, err := work.Cells[0].With(c.data)
 		if err != nil {

@@ -2,14 +2,14 @@ package wirelab
 
 import "wirelab/wire/status"
 
-// What crosses every wire when a call fails is in package status, which programs use that need nothing of the lab.
-// Here are its names, for those who speak of workloads too.
+// Errors that cross every wire are defined in package status, which programs that need nothing of the lab use.
+// These are its names for packages that use workloads too.
 type (
 	// Code says what kind of failure an [Error] is.
 	Code = status.Code
-	// Error is the one error that crosses wires.
+	// Error is the one error type that crosses wires.
 	Error = status.Error
-	// Cause says what a caller met when no answer came.
+	// Cause says why a caller got no answer.
 	Cause = status.Cause
 )
 
@@ -47,22 +47,22 @@ const (
 // Codes returns every code, for tables that must be total.
 func Codes() []Code { return status.Codes() }
 
-// ParseCode is the inverse of the method String of [Code]. An unknown name reads as [Internal] with ok false.
+// ParseCode is the inverse of the method String of [Code]. An unknown name gives [Internal] and ok false.
 func ParseCode(name string) (c Code, ok bool) { return status.ParseCode(name) }
 
-// Errorf returns an *Error. It takes a format and does not wrap.
+// Errorf returns an *Error with a formatted message. It does not wrap.
 func Errorf(code Code, format string, args ...any) error { return status.Errorf(code, format, args...) }
 
-// CodeOf tells an error's code. CodeOf(nil) panics.
+// CodeOf returns the code of an error. CodeOf(nil) panics.
 func CodeOf(err error) Code { return status.CodeOf(err) }
 
 // Public returns err as the *Error that may be shown to the peer.
 func Public(err error) *Error { return status.Public(err) }
 
-// StatusCause is the cause of an answer that has a status of HTTP and no error that we know.
+// StatusCause returns the cause for a reply with an HTTP status and no error in a known format.
 func StatusCause(code int) Cause { return status.StatusCause(code) }
 
-// Lost returns an *Error of a call that below kept from an answer.
+// Lost returns an *Error for a call that got no answer because of below.
 func Lost(code Code, below error, format string, args ...any) error {
 	return status.Lost(code, below, format, args...)
 }
@@ -72,18 +72,18 @@ func Caused(cause Cause, code Code, format string, args ...any) error {
 	return status.Caused(cause, code, format, args...)
 }
 
-// CauseOf tells what an error of a call came from.
+// CauseOf returns the cause of a call's error.
 func CauseOf(err error) Cause { return status.CauseOf(err) }
 
-// CauseOfText tells a cause by a text that a library wrote.
+// CauseOfText returns the cause that matches an error text of a library.
 func CauseOfText(text string) Cause { return status.CauseOfText(text) }
 
-// UnknownName is the error for a name that is not known: it says which known names may be meant.
+// UnknownName returns the error for a name that is not known. It suggests known names that are similar.
 func UnknownName(what, name string, known []string, whole ...string) error {
 	return status.UnknownName(what, name, known, whole...)
 }
 
-// Known is what [UnknownName] says behind the name.
+// Known returns the part of the message of [UnknownName] that follows the name.
 func Known(name string, known []string, whole ...string) string {
 	return status.Known(name, known, whole...)
 }

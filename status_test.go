@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// exported lists what a file declares for others, with what each name is set to: "status.Error".
+// exported returns the exported declarations of a file, each with what it is set to: "status.Error".
 func exported(t *testing.T, name string) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
@@ -50,7 +50,7 @@ func exported(t *testing.T, name string) map[string]string {
 	return names
 }
 
-// called is the function whose result another one returns; nil if it does something else.
+// called returns the function whose result f returns; nil if f does something else.
 func called(f *ast.FuncDecl) ast.Expr {
 	if len(f.Body.List) != 1 {
 		return nil
@@ -63,7 +63,8 @@ func called(f *ast.FuncDecl) ast.Expr {
 	return nil
 }
 
-// The root has each name of package status, and each is that of package status.
+// TestStatusHasTheSameNames checks that the root has each name of package status, and that each refers to that of
+// package status.
 func TestStatusHasTheSameNames(t *testing.T) {
 	t.Parallel()
 	here := exported(t, "status.go")
