@@ -1,14 +1,13 @@
-// Package trouble writes down why calls inside the pipeline failed, for who runs
-// it: callers are told a code and a few words that give nothing away, and a fault
-// that nobody sees is never mended. It knows neither the calls nor who makes them.
+// Package trouble logs why calls inside the pipeline failed, for its operator. Callers get only a code and a short
+// message without internal details, so without this log a fault would stay unseen. The package knows neither the
+// calls nor the callers.
 //
-// It writes a line for a kind of failure when it first comes, and then at most
-// one per [Every] with how many there were between: a logger without its database
-// fails as often as it is called, and there is no line per message (ms-M02). What
-// a caller did wrong is his business, and is not written down.
+// It writes a line when a kind of failure first occurs, and then at most one line per [Every], with the number of
+// failures in between: a logger without its database fails as often as it is called, and there must be no line per
+// message (ms-M02). Mistakes of callers are not logged.
 //
-// A line has no entry in it, since an error's text has none by contract, is no
-// longer than [TextLimit], and has what was named as secret blotted out.
+// A line contains no entry, since by contract error texts contain none. It has at most [TextLimit] bytes of error
+// text, with the configured secrets replaced.
 package errlog
 
 import (
@@ -24,47 +23,46 @@ import (
 	"wirelab"
 )
 
-// Every is the least time between two lines of one kind.
+// Every is the minimum time between two lines of one kind.
 const Every = time.Second
 
-// TextLimit is how many bytes of an error's text are written at most.
+// TextLimit is the maximum number of bytes of an error text in a line.
 const TextLimit = 300
 
-// Options say what is written.
+// Options configure the log.
 type Options struct {
-	Part string // who writes: "logger"
-	// Faults leaves out peers that are away: who has ended one knows.
+	Part string // the process that writes: "logger"
+	// Faults leaves out unavailable peers: during fault injection they are expected.
 	Faults bool
-	// Secrets are texts that no line may hold: passwords, and addresses with one.
+	// Secrets are texts that no line may contain: passwords, and addresses with one.
 	Secrets []string
-	// Now is the time; nil: time.Now.
+	// Now returns the time; nil: time.Now.
 	Now func() time.Time
 }
 
-// Notes are a process's lines, for any number of goroutines. Nil Notes write nothing.
+// Notes is the log of a process. It may be used by any number of goroutines. A nil *Notes writes nothing.
 type Notes struct {
 	options Options
 	log     *slog.Logger
 
-	mu    sync.Mutex // guards all below, and that lines come one after the other
+	mu    sync.Mutex // guards all below, and keeps lines whole
 	kinds map[kind]*kept
 }
 
-// kind is what failures have in common. There are few: what is done, by name, and
-// the codes.
+// kind identifies failures that share lines. There are few: the names of the actions times the codes.
 type kind struct {
 	what string
 	code wirelab.Code
 }
 
-// kept is what is known of a kind.
+// kept is the state of a kind.
 type kept struct {
 	written time.Time
 	more    int // since then
 	last    error
 }
 
-// New returns notes that are written to w, a line each as package slog's text is.
+// New returns notes that are written to w, one line each in the text format of package slog.
 func New(w io.Writer, o Options) *Notes {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -75,8 +73,8 @@ func New(w io.Writer, o Options) *Notes {
 	}
 }
 
-// Note takes down that something, named by a constant such as "store an entry",
-// ended so. nil is no failure. What it costs is a lock and a look at a map.
+// Note logs that an action, named by a constant such as "store an entry", ended with err. nil is no failure. The
+// cost is a lock and a map lookup.
 func (n *Notes) Note(what string, err error) {
 	if n == nil || err == nil {
 		return
@@ -101,7 +99,7 @@ func (n *Notes) Note(what string, err error) {
 	*at = kept{written: now}
 }
 
-// told reports whether failures of a code are written down.
+// told reports whether failures with a code are logged.
 func (n *Notes) told(code wirelab.Code) bool {
 	switch code {
 	case wirelab.Internal, wirelab.Unauthenticated, wirelab.PermissionDenied:
@@ -113,7 +111,7 @@ func (n *Notes) told(code wirelab.Code) bool {
 	return false
 }
 
-// Close writes what was held back. Notes may go on.
+// Close writes the lines that were held back. The notes can still be used.
 func (n *Notes) Close() error {
 	if n == nil {
 		return nil
@@ -129,7 +127,7 @@ func (n *Notes) Close() error {
 	return nil
 }
 
-// write writes a line; n.mu is held.
+// write writes a line; n.mu must be held.
 func (n *Notes) write(what string, code wirelab.Code, err error, more int) {
 	level := slog.LevelWarn
 	if code == wirelab.Internal {
@@ -142,7 +140,7 @@ func (n *Notes) write(what string, code wirelab.Code, err error, more int) {
 	n.log.LogAttrs(context.Background(), level, "failed: "+what, with...)
 }
 
-// clean is a text as it may be written.
+// clean returns a text without secrets and control characters, of bounded length.
 func (n *Notes) clean(text string) string {
 	for _, secret := range n.options.Secrets {
 		if secret != "" {

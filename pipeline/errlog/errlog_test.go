@@ -12,7 +12,7 @@ import (
 	"wirelab/pipeline/errlog"
 )
 
-// clock is a time that passes when it is told to.
+// clock is a time that the test advances.
 type clock struct{ now time.Time }
 
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
@@ -24,8 +24,8 @@ func notes(o errlog.Options) (*errlog.Notes, *bytes.Buffer, *clock) {
 	return errlog.New(&out, o), &out, c
 }
 
-// A thousand failures a second are one line, which tells how many there were;
-// another kind has lines of its own (ms-M02: no line per message).
+// TestLinesAreFew checks that a thousand failures in a second give one line with their number, and that another
+// kind has its own lines (ms-M02: no line per message).
 func TestLinesAreFew(t *testing.T) {
 	t.Parallel()
 	n, out, c := notes(errlog.Options{Part: "logger"})
@@ -81,13 +81,14 @@ func TestWhatIsWrittenDown(t *testing.T) {
 		}
 	}
 	var none *errlog.Notes
-	none.Note("call", errors.New("nobody hears"))
+	none.Note("call", errors.New("unheard"))
 	if err := none.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A line holds no secret, no line break that somebody sent, and has an end.
+// TestLinesGiveNothingAway checks that a line contains no secret and no line break from outside, and has a maximum
+// length.
 func TestLinesGiveNothingAway(t *testing.T) {
 	t.Parallel()
 	n, out, c := notes(errlog.Options{Secrets: []string{"", "hunter2", "postgres://me:hunter2@db/"}})

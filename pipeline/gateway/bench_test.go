@@ -73,7 +73,7 @@ func benchmark(b *testing.B, name, protocol string) {
 	calling.Wait()
 }
 
-// call makes a call for each job over a connection of its own.
+// call makes one call for each job, on a connection that only it uses.
 func call(address, path string, jobs <-chan struct{}) error {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

@@ -52,9 +52,9 @@ func press(p *browsertest.Tab, address string, exchange int) (request, reply, ve
 	return request, reply, verdict
 }
 
-// A person presses each path and sees request and reply, on a phone and on a
-// desk, in the light and in the dark. What a server says stays text (ms-D20), and
-// the page asks nobody but the gateway.
+// TestPageInABrowser tries each path from the page and checks that request and reply are shown, on a phone and on a
+// desktop, in light and dark mode. Text from a server stays text (ms-D20), and the page makes requests to the
+// gateway only.
 func TestPageInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -74,7 +74,7 @@ func TestPageInABrowser(t *testing.T) {
 	p.Until("the state", `document.querySelector("#state.good")`)
 	var state string
 	p.Do(chromedp.Text("#state", &state, chromedp.ByQuery))
-	if state != "8 of 9 paths lead somewhere" {
+	if state != "8 of 9 paths work" {
 		t.Errorf("state %q", state)
 	}
 	known := gateway.Known()
@@ -108,7 +108,7 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	if _, reply, verdict := press(p, "/log-hermes-direct", len(known)+2); !strings.Contains(reply,
 		"ends within its JSON value") || verdict != "400" {
-		t.Errorf("half a body to what is not there: %q, %q", reply, verdict)
+		t.Errorf("half a body to an unknown address: %q, %q", reply, verdict)
 	}
 	if _, reply, _ := press(p, "/health", len(known)+3); !strings.Contains(reply, `"path": "log-http"`) {
 		t.Errorf("health: %q", reply)

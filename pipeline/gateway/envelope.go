@@ -16,16 +16,16 @@ import (
 	"wirelab/workload/logging"
 )
 
-// BodyLimit is the longest body of a request, in bytes, as was published.
+// BodyLimit is the maximum length of a request body in bytes, as in the published service.
 const BodyLimit = 1 << 20
 
-// bodyClaim is how many bytes are made ready because a request says it has them.
+// bodyClaim is how many bytes are allocated in advance on the word of Content-Length alone.
 const bodyClaim = 16 << 10
 
-// actionLog is the one action that is known.
+// actionLog is the only known action.
 const actionLog = "log"
 
-// request is the body of a POST: ms-F12. What it does not name is ignored.
+// request is the body of a POST: ms-F12. Unknown fields are ignored.
 type request struct {
 	Action string `json:"action"`
 	Log    struct {
@@ -35,8 +35,8 @@ type request struct {
 	} `json:"log"`
 }
 
-// readEntry reads the entry that a request is about. dispatch is whether the
-// action has to be there. All that can be wrong with it is InvalidArgument.
+// readEntry reads the entry of a request. dispatch says whether the action is required. Every fault of the request
+// is InvalidArgument.
 func readEntry(w http.ResponseWriter, r *http.Request, dispatch bool) (logging.Entry, error) {
 	if err := checkType(r.Header); err != nil {
 		return logging.Entry{}, err
@@ -48,12 +48,12 @@ func readEntry(w http.ResponseWriter, r *http.Request, dispatch bool) (logging.E
 	return decode(body, dispatch)
 }
 
-// checkType admits JSON, and requests that do not say what they are, as the
-// published service did. It keeps forms out, which any page can make a browser send.
+// checkType accepts JSON, and requests without a content type, as the published service did. It rejects form
+// encodings, which any web page can make a browser send.
 func checkType(header http.Header) error {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"content encoding %.32q is not read here; send the body as it is", encoding)
+			"content encoding %.32q is not supported; send the body without encoding", encoding)
 	}
 	said := header.Values("Content-Type")
 	if len(said) == 0 || len(said) == 1 && (said[0] == "application/json" || said[0] == "") {
@@ -69,14 +69,14 @@ func checkType(header http.Header) error {
 	return nil
 }
 
-// readBody reads a body to its end. One that is too long also ends its
-// connection, as net/http does it: nobody reads the rest.
+// readBody reads a body to its end. If the body is too long, the connection is closed after the reply, as in
+// net/http, because the rest is never read.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	limited := http.MaxBytesReader(w, r.Body, BodyLimit)
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
-		// No more than is cheap on a mere claim; and bytes.Buffer wants room
-		// beyond the end to see that it is the end.
+		// Content-Length is only a claim, so the allocation made for it is bounded. bytes.Buffer needs MinRead
+		// bytes beyond the end to detect the end.
 		body.Grow(int(min(r.ContentLength, bodyClaim)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(limited)
@@ -90,7 +90,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// decode reads the one JSON value of a body as the entry it is about, and checks it.
+// decode reads the single JSON value of a body as an entry and validates it.
 func decode(body []byte, dispatch bool) (logging.Entry, error) {
 	if !utf8.Valid(body) {
 		return logging.Entry{}, wirelab.Errorf(wirelab.InvalidArgument, "the body is not UTF-8")
@@ -122,8 +122,8 @@ func unmarshal(body []byte) (asked request, err error) {
 	return asked, nil
 }
 
-// mistake says in words what is wrong with a body that is not one JSON value of
-// the right form. encoding/json's own words name types of this source.
+// mistake describes why a body is not one JSON value of the right form. The messages of encoding/json name types of
+// this source, so they are not shown to callers.
 func mistake(body []byte, err error) string {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {

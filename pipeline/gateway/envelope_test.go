@@ -12,7 +12,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// entryOf wraps what is in "log".
+// entryOf wraps the value of "log".
 func entryOf(log string) string { return `{"action":"log","log":` + log + `}` }
 
 // Every malformed request is the same coded error on every path, whether or not
@@ -87,7 +87,7 @@ func TestMalformed(t *testing.T) {
 		{"a byte that is no UTF-8", entryOf("{\"name\":\"n\xff\"}"), nil, "the body is not UTF-8"},
 		{"half a character", entryOf("{\"name\":\"\xe2\x82\"}"), nil, "the body is not UTF-8"},
 		{
-			"no UTF-8 where nobody looks", "{\"action\":\"log\",\"x\":\"\xc0\x80\",\"log\":{\"name\":\"n\"}}", nil,
+			"no UTF-8 in an ignored field", "{\"action\":\"log\",\"x\":\"\xc0\x80\",\"log\":{\"name\":\"n\"}}", nil,
 			"the body is not UTF-8",
 		},
 		{"Latin-1", "{\"log\":{\"name\":\"caf\xe9\"}}", typed("application/json"), "the body is not UTF-8"},
@@ -148,7 +148,7 @@ func TestMalformed(t *testing.T) {
 		{
 			"compressed", fine,
 			http.Header{"Content-Encoding": {"gzip"}},
-			`content encoding "gzip" is not read here; send the body as it is`,
+			`content encoding "gzip" is not supported; send the body without encoding`,
 		},
 		{"a mark of the byte order", "\xef\xbb\xbf" + fine, nil, "the body is not JSON"},
 		{"UTF-16", "\xff\xfe{\x00}\x00", nil, "the body is not UTF-8"},
@@ -202,7 +202,7 @@ func TestTaken(t *testing.T) {
 		{"with a charset", entryOf(`{"name":"n","data":"d"}`), []string{"Application/JSON; charset=UTF-8"}, plain},
 		{"blanks around it", " \n" + entryOf(`{"name":"n","data":"d"}`) + "\r\n", nil, plain},
 		{
-			"fields that nobody knows",
+			"unknown fields",
 			`{"auth":{"email":"x"},"extra":[1],"action":"log","log":{"name":"n","data":"d","level":3}}`, nil, plain,
 		},
 		{"no data", entryOf(`{"name":"n"}`), nil, logging.Entry{Name: "n"}},
@@ -266,8 +266,8 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// Whatever is sent to whatever path is answered in the envelope, alike on all
-// that there are; what is sent on is a valid entry, and text is never altered.
+// FuzzGateway checks that any request to any path is answered in the envelope, that all paths answer the same, that
+// an entry passed onward is valid, and that text is never altered.
 func FuzzGateway(f *testing.F) {
 	for _, body := range []string{
 		"", "null", "{}", entryOf(`{"name":"n","data":"d"}`), entryOf(`{"name":"n"}`) + "{}",
@@ -309,7 +309,7 @@ func FuzzGateway(f *testing.F) {
 		if err := entry.Validate(); err != nil || entry.ID == "" {
 			t.Fatalf("sent on %+v: %v", entry, err)
 		}
-		// A second reader: what is U+FFFD in the entry was so in the body.
+		// A second decoder: a U+FFFD in the entry must have been in the body.
 		if strings.ContainsRune(entry.Name+entry.Data, utf8.RuneError) && !strings.ContainsRune(body, utf8.RuneError) &&
 			!strings.Contains(strings.ToLower(body), `\ufffd`) {
 			t.Fatalf("%q became %+v", body, entry)

@@ -1,43 +1,44 @@
-// Package gateway is the pipeline's front door: the published "broker" service,
-// an HTTP/1.1 JSON API that passes log entries onward, each by the path that its
-// address names. It knows the paths by [path.Path] alone, and neither a logger
-// nor a message broker; what it is told of failures it tells on.
+// Package gateway is the entry point of the pipeline: the published "broker"
+// service, an HTTP/1.1 JSON API that passes log entries onward. The address of a
+// request selects the path. The package knows paths only as [path.Path]: neither
+// a logger nor a message broker. It passes their failures on to its callers.
 //
 // # The API
 //
 // Routes, envelope, limits and the statuses of success are the published ones,
 // so that its clients work unchanged (docs/origins.md ms-F10 to F15):
 //
-//	POST /                         200, to see that somebody is there
+//	POST /                         200, shows that the gateway answers
 //	POST /handle                   action "log": by net/rpc, 202
 //	POST /log-http, /log-grpc, …   the entry under "log", by that path, 202
 //	GET  /ping                     200, as text
-//	GET  /health                   200 or 503: whether what is behind each path is there
+//	GET  /health                   200 or 503: whether the peer of each path is available
 //	GET  /journal                  what happened to which entry and when
-//	GET  /                         a page from which a person presses each path
+//	GET  /                         a page from which a person tries each path
 //
 // A request is one JSON value of at most 1 MiB ([BodyLimit]):
 //
 //	{"action": "log", "log": {"name": "…", "data": "…", "id": "…"}}
 //
-// Unknown fields are ignored; of a field that is there twice the last counts, as
-// it did; an id is ours, and may be absent. A reply is
+// Unknown fields are ignored. Of a duplicate field the last one counts, as in the
+// published service. The id is an addition and is optional. A reply is
 //
 //	{"error": false, "message": "logged", "data": {"id": "…"}}
 //
-// What differs is failures. The published service answers 400 to all of them,
-// its own included (ms-D17); here the status is that of the code, which data
-// holds by name, and the same bad request is the same failure on every path,
-// whether or not there is anything behind it. Text that is not UTF-8, or that
-// escapes half a character, is refused: JSON libraries replace it silently.
-// There are no actions auth and mail, and no line of log per message (ms-M02).
+// Failures differ from the published service, which answers 400 to all of them,
+// including its own (ms-D17). Here the status follows from the code, which data
+// holds by name. The same bad request is the same failure on every path, whether
+// or not the path has a peer. Text that is not UTF-8, or that escapes half a
+// surrogate pair, is refused, because JSON libraries replace it silently. There
+// are no actions auth and mail, and no log line per message (ms-M02).
 //
 // # Limits
 //
-// At most [Options.Limit] messages are on their way onward at once; one more is
-// 429, so that a burst is pushed back instead of piling up. A path waits its own
-// deadline. Who is slow to send or to read is cut off ([Timeouts]).
-// Pages of other origins may not call it (ms-D14), unless [Options.Origins] says so.
+// At most [Options.Limit] messages are being passed onward at once. One more gets
+// 429, so that a burst is pushed back instead of queued. Each path has its own
+// deadline. Clients that send or read too slowly are disconnected ([Timeouts]).
+// Pages of other origins may not call the gateway (ms-D14) unless
+// [Options.Origins] lists them.
 package gateway
 
 import (
@@ -56,11 +57,10 @@ import (
 	"wirelab/workload/logging"
 )
 
-// DefaultLimit is how many messages a gateway has on their way at once.
+// DefaultLimit is the default of [Options.Limit].
 const DefaultLimit = 4096
 
-// Known are the paths that a gateway has a route for even where nothing is
-// behind it, in the order of the page.
+// Known returns the paths that a gateway has a route for even if they are not set up, in the order of the page.
 func Known() []string {
 	paths := []string{"log-http", "log-grpc", "log-rpc"}
 	for _, k := range kinds.All() {
@@ -69,41 +69,40 @@ func Known() []string {
 	return paths
 }
 
-// handlePath is the path that POST /handle takes, as was published (ms-F12).
+// handlePath is the path that POST /handle uses, as in the published service (ms-F12).
 const handlePath = "log-rpc"
 
-// Options say what a gateway is made of. The zero value has no path at all.
+// Options configure a gateway. The zero value has no path.
 type Options struct {
-	// Paths are the ways onward, by the route's name without its slash, such as
-	// "log-http"; 1 to 64 of a-z 0-9 - that begin with "log-". They stay the
-	// caller's to close, after the server has stopped.
+	// Paths maps route names without their slash, such as "log-http", to paths. A name has 1 to 64 characters of
+	// a-z 0-9 - and begins with "log-". The caller closes the paths after the server has stopped.
 	Paths map[string]path.Path
-	// Absent says of paths that are not there why, by name.
+	// Absent maps the name of a path that is not set up to the reason.
 	Absent map[string]string
-	// Journal notes when an entry was read and checked, confirmed, or failed;
-	// nil: nothing is noted, and there is no GET /journal.
+	// Journal records when an entry was accepted, was confirmed, or failed; nil: nothing is recorded, and there is
+	// no GET /journal.
 	Journal *journal.Journal
-	// Origins may call the gateway from their pages, such as
-	// "https://lab.example"; none: only the gateway's own page may.
+	// Origins lists other origins whose pages may call the gateway, such as "https://lab.example"; empty: only the
+	// gateway's own page may.
 	Origins []string
-	// Limit is how many messages are on their way at once; 0: [DefaultLimit].
+	// Limit is how many messages may be in progress at once; 0: [DefaultLimit].
 	Limit int
 }
 
-// Gateway is the handler. Make one with [New].
+// Gateway is the HTTP handler. Create one with [New].
 type Gateway struct {
 	options Options
 	routes  map[string]map[string]http.HandlerFunc // by path and method; assigned once in New
-	slots   chan struct{}                          // bounded by Limit: one for each message on its way
+	slots   chan struct{}                          // bounded by Limit: one slot for each message in progress
 	origins *http.CrossOriginProtection
 	page    []byte
-	nothing error // of an address that there is none of
+	nothing error // the reply to an unknown address
 	checks  checks
 }
 
 var _ http.Handler = (*Gateway)(nil)
 
-// New returns a gateway. Names of paths or origins that are none are InvalidArgument.
+// New returns a gateway. Invalid names of paths and invalid origins are InvalidArgument.
 func New(o Options) (*Gateway, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
@@ -147,7 +146,7 @@ func New(o Options) (*Gateway, error) {
 	return g, err
 }
 
-// names are all paths that there is a route for: the known ones, then the others.
+// names returns all paths that have a route: the known ones, then the others.
 func (g *Gateway) names() []string {
 	known := Known()
 	others := slices.Sorted(maps.Keys(g.options.Paths))
@@ -185,7 +184,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		allowed := allow(methods)
 		header.Set("Allow", allowed)
 		failAs(w, http.StatusMethodNotAllowed,
-			wirelab.Errorf(wirelab.Unimplemented, "the method is not done here; %s is", allowed))
+			wirelab.Errorf(wirelab.Unimplemented, "method not allowed here; allowed: %s", allowed))
 		return
 	}
 	do(w, r)
@@ -196,24 +195,24 @@ func (g *Gateway) hit(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, envelope{Message: "Hit the broker"})
 }
 
-// ping answers GET /ping: ms-F10. It tells that the process lives and no more.
+// ping answers GET /ping: ms-F10. It shows only that the process is alive.
 func ping(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(".")) // an error is the connection's
+	_, _ = w.Write([]byte(".")) // a write error belongs to the connection
 }
 
-// handle answers POST /handle, where the action says what to do: ms-F12.
+// handle answers POST /handle, where the action selects the work: ms-F12.
 func (g *Gateway) handle(w http.ResponseWriter, r *http.Request) {
 	g.pass(w, r, handlePath, true)
 }
 
-// log answers POST /log-…, which may say its action too.
+// log answers POST /log-…, where the action is optional.
 func (g *Gateway) log(w http.ResponseWriter, r *http.Request, name string) {
 	g.pass(w, r, name, false)
 }
 
-// pass reads an entry, checks it, hands it over and tells what came of it. The
-// checks come first, so that they answer alike where a path is absent.
+// pass reads an entry, checks it, passes it onward and reports the outcome. The checks come first, so that a bad
+// request gets the same answer if the path is not set up.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string, dispatch bool) {
 	entry, err := readEntry(w, r, dispatch)
 	if err != nil {
@@ -222,15 +221,15 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string, disp
 	}
 	way, ok := g.options.Paths[name]
 	if !ok || way == nil {
-		// It will not be there in a second either: so no Retry-After.
+		// No Retry-After: a path that is not set up will not appear while this process runs.
 		answerFailure(w, http.StatusServiceUnavailable, g.absent(name))
 		return
 	}
 	select {
-	case g.slots <- struct{}{}: // taken no sooner: who sends slowly takes nobody's place
+	case g.slots <- struct{}{}: // acquired only now: a slow sender must not hold a slot
 		defer func() { <-g.slots }()
 	default:
-		fail(w, wirelab.Errorf(wirelab.ResourceExhausted, "%d messages are on their way already", g.options.Limit))
+		fail(w, wirelab.Errorf(wirelab.ResourceExhausted, "%d messages are in progress already", g.options.Limit))
 		return
 	}
 	if entry.ID == "" {
@@ -250,15 +249,15 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string, disp
 	accept(w, wordsOf(name), entry.ID)
 }
 
-// absent is the error of a path that is not there.
+// absent returns the error for a path that is not set up.
 func (g *Gateway) absent(name string) error {
 	if why := g.options.Absent[name]; why != "" {
-		return wirelab.Errorf(wirelab.Unavailable, "path %s is not there: %s", name, why)
+		return wirelab.Errorf(wirelab.Unavailable, "path %s is not available: %s", name, why)
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "path %s is not there", name)
+	return wirelab.Errorf(wirelab.Unavailable, "path %s is not available", name)
 }
 
-// wordsOf is the message of a success: ms-F13 to F15.
+// wordsOf returns the message of a success: ms-F13 to F15.
 func wordsOf(name string) string {
 	for _, k := range kinds.All() {
 		if strings.HasPrefix(name, "log-"+k.Path) {
@@ -268,14 +267,14 @@ func wordsOf(name string) string {
 	return "logged"
 }
 
-// envelope is the one form of every reply. Invariant: Data marshals.
+// envelope is the form of every reply. Invariant: Data can be marshalled.
 type envelope struct {
 	Error   bool   `json:"error"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
 }
 
-// failure is the data of a failure.
+// failure is the data of a failed reply.
 type failure struct {
 	Code string `json:"code"`
 }
@@ -283,14 +282,14 @@ type failure struct {
 func answer(w http.ResponseWriter, status int, told envelope) {
 	body, err := json.Marshal(told)
 	if err != nil {
-		panic("gateway: " + err.Error()) // what is told always marshals
+		panic("gateway: " + err.Error()) // by the invariant of envelope
 	}
 	send(w, status, body)
 }
 
-// accept tells of a success: an [envelope] whose data is the id under which the
-// entry is known. Neither words nor id hold what JSON escapes, so it is put
-// together here: by reflection it cost as much as reading the request.
+// accept reports success: an [envelope] whose data is the id of the entry. Neither words nor id contain characters
+// that JSON escapes, so the body is concatenated here: marshalling it by reflection cost as much as reading the
+// request.
 func accept(w http.ResponseWriter, words, id string) {
 	const a, b, c = `{"error":false,"message":"`, `","data":{"id":"`, `"}}`
 	body := make([]byte, 0, len(a)+len(words)+len(b)+len(id)+len(c))
@@ -305,10 +304,10 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error is the connection's
+	_, _ = w.Write(body) // a write error belongs to the connection
 }
 
-// fail tells of an error, by its code's status.
+// fail reports an error with the status of its code.
 func fail(w http.ResponseWriter, err error) {
 	failAs(w, statusOf(wirelab.CodeOf(err)), err)
 }
@@ -326,10 +325,10 @@ func answerFailure(w http.ResponseWriter, status int, err error) {
 	answer(w, status, envelope{Error: true, Message: public.Message, Data: failure{public.Code.String()}})
 }
 
-// statusCanceled is what nobody reads: the caller has gone.
+// statusCanceled is the status of a request whose caller has gone, so it is never read.
 const statusCanceled = 499
 
-// statusOf is the status that a code travels as. Ours are never 4xx (ms-D17).
+// statusOf returns the HTTP status of a code. Faults of the pipeline are never 4xx (ms-D17).
 func statusOf(code wirelab.Code) int {
 	switch code {
 	case wirelab.InvalidArgument:

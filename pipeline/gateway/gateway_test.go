@@ -37,7 +37,7 @@ func TestPaths(t *testing.T) {
 		"/log-nats-direct":   {"log-nats-direct", "logged via nats"},
 		"/log-hermes":        {"log-hermes", "logged via hermes"},
 		"/log-hermes-direct": {"log-hermes-direct", "logged via hermes"},
-		"/log-http-2":        {"log-http-2", "logged"}, // somebody's own
+		"/log-http-2":        {"log-http-2", "logged"}, // a name of the user's choice
 	} {
 		to := &way{}
 		g := handler(t, gateway.Options{Paths: map[string]path.Path{want.path: to}})
@@ -53,8 +53,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A failure behind the gateway is the status of its code, and the code and the
-// message whole: never 400 for what is ours (ms-D17), never the caller's 202.
+// TestFailures checks that a failure behind the gateway keeps its code and message and has the status of the code:
+// never 400 for a fault of the pipeline (ms-D17), never 202.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	statuses := map[wirelab.Code]int{
@@ -78,11 +78,11 @@ func TestFailures(t *testing.T) {
 	fails = errors.New("password is 1234")
 	if got := ask(t, g, http.MethodPost, "/log-http", fine, nil); got.status != 500 ||
 		strings.Contains(got.body, "1234") {
-		t.Errorf("an error that nobody coded: %d %s", got.status, got.body)
+		t.Errorf("an error without a code: %d %s", got.status, got.body)
 	}
 }
 
-// A path that is not there is 503 with the reason; one that panics is 500, and
+// A path that is not available is 503 with the reason; one that panics is 500, and
 // the next request is answered (ms-D03).
 func TestAbsentAndBroken(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestAbsentAndBroken(t *testing.T) {
 		}
 	}
 	if got := ask(t, g, http.MethodPost, "/log-hermes-direct", fine, nil); got.status != 503 ||
-		got.told.Message != "path log-hermes-direct is not there: no broker was found" ||
+		got.told.Message != "path log-hermes-direct is not available: no broker was found" ||
 		got.told.Data.Code != "unavailable" {
 		t.Errorf("absent: %d %s", got.status, got.body)
 	} else if retry := got.header.Get("Retry-After"); retry != "" {
@@ -104,7 +104,7 @@ func TestAbsentAndBroken(t *testing.T) {
 	none := handler(t, gateway.Options{})
 	for _, address := range posts() {
 		if got := ask(t, none, http.MethodPost, address, fine, nil); got.status != 503 ||
-			!strings.HasSuffix(got.told.Message, " is not there") {
+			!strings.HasSuffix(got.told.Message, " is not available") {
 			t.Errorf("%s of a gateway without paths: %d %s", address, got.status, got.body)
 		}
 	}
@@ -116,12 +116,12 @@ func TestAbsentAndBroken(t *testing.T) {
 	}
 }
 
-// nothing is what is told of an address that there is none of.
+// nothing is the reply to an unknown address.
 const nothing = "there is nothing at this address; known: / /handle /health /journal /log-grpc /log-hermes " +
 	"/log-hermes-direct /log-http /log-nats /log-nats-direct /log-rabbit /log-rabbit-direct /log-rpc /ping"
 
-// The addresses beside the paths (ms-F10, F11), and those that are not there,
-// which are told those that are.
+// TestOtherAddresses checks the addresses other than the paths (ms-F10, F11), and that the reply to an unknown
+// address lists the known ones.
 func TestOtherAddresses(t *testing.T) {
 	t.Parallel()
 	g := handler(t, all(&way{}))
@@ -198,12 +198,12 @@ func TestJournal(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	if got := ask(t, handler(t, gateway.Options{}), http.MethodGet, "/journal", "", nil); got.status != 404 {
-		t.Errorf("a journal that is not there: %d", got.status)
+		t.Errorf("a journal that is not available: %d", got.status)
 	}
 }
 
-// The caller's request id comes back and goes on; without one, the entry's own
-// id serves. What could not be a header's or a log's text is replaced (ms-D18).
+// TestRequestID checks that the id of the caller is returned and passed on. Without one the id of the entry is
+// used. An id that is not safe in a header or a log is replaced (ms-D18).
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	g := handler(t, all(&way{}))
@@ -299,7 +299,7 @@ func TestLimit(t *testing.T) {
 		t.Errorf("one more: %d %s", got.status, got.body)
 	}
 	if got := ask(t, g, http.MethodPost, "/log-grpc", "{}", nil); got.status != 400 {
-		t.Errorf("a bad one meanwhile: %d %s", got.status, got.body)
+		t.Errorf("a bad one in between: %d %s", got.status, got.body)
 	}
 	close(out)
 	for range o.Limit {
@@ -313,22 +313,22 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Health asks what is behind each path (ms-D15); one that was not set up is told,
-// and no failure; one whose peer is away, or that breaks, is.
+// TestHealth checks that health asks the peer of each path (ms-D15). A path that is not set up is listed and is no
+// failure; one whose check fails or panics is.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	o := all(&way{})
 	got := get(t, handler(t, o), "/health")
 	if got.Code != 200 || !strings.Contains(got.Body.String(), `{"path":"log-http","ok":true}`) ||
 		!strings.Contains(got.Body.String(),
-			`{"path":"log-hermes-direct","ok":false,"absent":true,"message":"path log-hermes-direct is not there: no broker was found"}`) {
+			`{"path":"log-hermes-direct","ok":false,"absent":true,"message":"path log-hermes-direct is not available: no broker was found"}`) {
 		t.Errorf("all is well: %d %s", got.Code, got.Body)
 	}
 	o.Paths = maps.Clone(o.Paths)
-	o.Paths["log-grpc"] = &way{check: wirelab.Errorf(wirelab.Unavailable, "nobody is there")}
+	o.Paths["log-grpc"] = &way{check: wirelab.Errorf(wirelab.Unavailable, "no peer")}
 	got = get(t, handler(t, o), "/health")
 	if got.Code != 503 || !strings.Contains(got.Body.String(),
-		`"message":"path log-grpc leads nowhere: nobody is there"`) ||
+		`"message":"path log-grpc does not work: no peer"`) ||
 		!strings.Contains(got.Body.String(), `{"path":"log-http","ok":true}`) {
 		t.Errorf("one is away: %d %s", got.Code, got.Body)
 	}
@@ -339,8 +339,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// Many who ask for health at once are told of one look, which lasts though who
-// began it has gone; the next has a new one.
+// TestHealthIsShared checks that concurrent requests for health share one check, which continues if the caller that
+// started it leaves, and that the next request starts a new one.
 func TestHealthIsShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"wirelab/workload/logging"
 )
 
-// requestIDLimit is how many characters a request id has at most.
+// requestIDLimit is the maximum length of a request id.
 const requestIDLimit = 128
 
-// validRequestID admits what may be passed on and shown: printable ASCII
-// without spaces, quotes and the like. Others are replaced, not refused: an id
-// is for whoever looks at two logs, and no reason to lose an entry.
+// validRequestID accepts ids that may be passed on and shown: printable ASCII without spaces, quotes and the like.
+// An invalid id is replaced rather than refused: it only helps to compare two logs, which is no reason to lose an
+// entry.
 func validRequestID(id string) bool {
 	if id == "" || len(id) > requestIDLimit {
 		return false
@@ -31,8 +31,8 @@ func validRequestID(id string) bool {
 	return true
 }
 
-// identify gives the reply the request's id, unless the caller's own is there:
-// the entry's, which is as good, or else a new one.
+// identify sets the request id of the reply unless the caller's own is there already: to the id of the entry, or
+// else to a new one.
 func identify(w http.ResponseWriter, entryID string) {
 	header := w.Header()
 	if header.Get(path.HeaderRequestID) != "" {
@@ -44,8 +44,8 @@ func identify(w http.ResponseWriter, entryID string) {
 	header.Set(path.HeaderRequestID, entryID)
 }
 
-// admit lets a request through unless a page of another origin makes it, and
-// answers it if not. Origins that may are told what their browsers ask for.
+// admit reports whether a request may pass, and answers it if not. A page of another origin needs an entry in
+// [Options.Origins]; then the reply has the CORS headers that browsers ask for.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, methods map[string]http.HandlerFunc) bool {
 	if len(g.options.Origins) > 0 {
 		w.Header().Add("Vary", "Origin")
@@ -71,7 +71,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, methods map[stri
 	return true
 }
 
-// allow lists methods, as the header Allow has them.
+// allow formats methods for the header Allow.
 func allow(methods map[string]http.HandlerFunc) string {
 	return strings.Join(append(slices.Sorted(maps.Keys(methods)), http.MethodOptions), ", ")
 }

@@ -10,23 +10,23 @@ import (
 	"wirelab/pipeline/path"
 )
 
-// healthTime is how long a path's peer may take to say that it is there.
+// healthTime limits the health check of one path.
 const healthTime = 2 * time.Second
 
-// health answers GET /health: what is behind each path, all at once, asked now,
-// or by another request that is at it. 200 if all paths that there are have their peer; a path that was not set up is
-// told and makes nobody unhealthy. (ms-D15: the published heartbeat checks
-// nothing.)
+// health answers GET /health with the state of every path. All paths are asked at once, or the result of a check
+// that is already running is shared. The status is 200 if the peer of every path that is set up is available. A
+// path that is not set up is listed, and does not make the gateway unhealthy. (ms-D15: the published heartbeat
+// checks nothing.)
 func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 	found, err := g.checks.share(r.Context(), g.examineAll)
 	if err != nil {
-		fail(w, err) // to nobody: the caller has gone
+		fail(w, err) // the caller has gone, so this is not read
 		return
 	}
 	told, status := envelope{Message: "healthy", Data: map[string][]state{"paths": found}}, http.StatusOK
 	for _, s := range found {
 		if !s.OK && !s.Absent {
-			told.Error, told.Message, status = true, "path "+s.Name+" leads nowhere: "+s.Message,
+			told.Error, told.Message, status = true, "path "+s.Name+" does not work: "+s.Message,
 				http.StatusServiceUnavailable
 			break
 		}
@@ -34,21 +34,21 @@ func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 	answer(w, status, told)
 }
 
-// checks lets requests that come while one examines share what it finds: each
-// asks every broker and logger, and many at once would be a load of their own.
+// checks lets requests that arrive during a check share its result. Each check asks every broker and logger, so
+// many at once would be a load of their own.
 type checks struct {
 	mu      sync.Mutex // guards below
 	running *check     // nil: none
 }
 
-// check is one examination.
+// check is one run over all paths.
 type check struct {
-	done  chan struct{} // closed when found is there
+	done  chan struct{} // closed once found is set
 	found []state
 }
 
-// share returns what the running examination finds, or makes one. It does not end
-// with the caller who makes it, since others may wait.
+// share returns the result of the running check, or runs one. The check does not end with its first caller, since
+// others may wait for it.
 func (c *checks) share(ctx context.Context, examine func(context.Context) []state) ([]state, error) {
 	c.mu.Lock()
 	one := c.running
@@ -76,7 +76,7 @@ func (c *checks) share(ctx context.Context, examine func(context.Context) []stat
 	return one.found, nil
 }
 
-// examineAll asks all paths at once.
+// examineAll checks all paths concurrently.
 func (g *Gateway) examineAll(ctx context.Context) []state {
 	names := g.names()
 	found := make([]state, len(names))
@@ -93,7 +93,7 @@ func (g *Gateway) examineAll(ctx context.Context) []state {
 	return found
 }
 
-// state is how a path is.
+// state is the health of one path.
 type state struct {
 	Name    string `json:"path"`
 	OK      bool   `json:"ok"`
@@ -102,7 +102,8 @@ type state struct {
 	Message string `json:"message,omitempty"`
 }
 
-// examine asks one path. It recovers, since it runs where net/http does not.
+// examine checks one path. It recovers from panics itself, since it runs on a goroutine that net/http does not
+// guard.
 func examine(ctx context.Context, name string, way path.Path) (s state) {
 	s = state{Name: name}
 	defer func() {

@@ -11,21 +11,21 @@ import (
 //go:embed pages
 var pages embed.FS
 
-// policy lets the page use what this server serves and nothing else: no scripts
-// or styles inside it, no other host, no frame around it.
+// policy restricts the page to what this server serves: no inline scripts or styles, no other host, no embedding in
+// a frame.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // way is a path as the page shows it.
 type way struct {
 	Name   string
-	Hops   []string // that an entry takes after the gateway, in order
-	Told   string   // what a success means
+	Hops   []string // after the gateway, in order
+	Told   string   // the meaning of a success
 	Absent bool
-	Why    string // it is absent
+	Why    string // why it is absent
 }
 
-// makePage makes the page once: it only shows what the gateway was started with.
+// makePage renders the page once: it only depends on the options of the gateway.
 func (g *Gateway) makePage() ([]byte, error) {
 	t, err := template.ParseFS(pages, "pages/gateway.gohtml")
 	if err != nil {
@@ -45,11 +45,11 @@ func (g *Gateway) makePage() ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// publishedSuffix ends the names of paths that do what the published client did.
+// publishedSuffix ends the names of paths that behave like the published client.
 const publishedSuffix = "-published"
 
-// describe says where a path leads, and what its 202 promises. Names are only
-// shown here: one that is not known has no description, and works the same.
+// describe returns the hops of a path and the meaning of its 202. It depends on the name only, for display: a path
+// with an unknown name has no description and works the same.
 func describe(name string) (hops []string, told string) {
 	if stem, ok := strings.CutSuffix(name, publishedSuffix); ok {
 		hops, told = describe(stem)
@@ -90,7 +90,7 @@ func (g *Gateway) servePage(w http.ResponseWriter, _ *http.Request) {
 	serveFile(w, "text/html; charset=utf-8", g.page)
 }
 
-// assets are what the page loads, by address.
+// assets returns the handlers of the files that the page loads, by address.
 func assets() map[string]http.HandlerFunc {
 	all := map[string]http.HandlerFunc{}
 	for name, media := range map[string]string{
@@ -100,7 +100,7 @@ func assets() map[string]http.HandlerFunc {
 		all["/assets/"+name] = func(w http.ResponseWriter, _ *http.Request) {
 			body, err := pages.ReadFile("pages/" + name)
 			if err != nil {
-				fail(w, err) // a mistake in the source, which the page's test sees
+				fail(w, err) // a mistake in the source, which the test of the page finds
 				return
 			}
 			serveFile(w, media, body)
@@ -114,5 +114,5 @@ func serveFile(w http.ResponseWriter, media string, body []byte) {
 	header.Set("Content-Type", media)
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	_, _ = w.Write(body) // an error is the connection's
+	_, _ = w.Write(body) // a write error belongs to the connection
 }

@@ -12,17 +12,17 @@ import (
 	"wirelab"
 )
 
-// Timeouts are how long a client may take (ms-D15: the published server waits
-// for ever). Zero fields stand for the defaults.
+// Timeouts limit how long a client may take (ms-D15: the published server waits for ever). Zero fields mean the
+// defaults.
 type Timeouts struct {
 	Header time.Duration // for a request's header; default 10 s
 	Body   time.Duration // for a whole request; default 30 s
-	Reply  time.Duration // from a request's header to its reply read; default 60 s, and more than a path's deadline
+	Reply  time.Duration // from a request's header to its reply read; default 60 s; must exceed a path's deadline
 	Idle   time.Duration // between two requests; default 2 min
-	Drain  time.Duration // for what is being answered when the server stops; default 10 s
+	Drain  time.Duration // for requests in progress when the server stops; default 10 s
 }
 
-// headerLimit is how many bytes of a request's header are read.
+// headerLimit is the maximum length of a request header in bytes.
 const headerLimit = 64 << 10
 
 func (t Timeouts) complete() Timeouts {
@@ -43,17 +43,16 @@ func (t Timeouts) complete() Timeouts {
 	return t
 }
 
-// Serve answers HTTP/1.1 at a listener until ctx ends, then takes no more and
-// lets what is being answered finish. It returns when all connections are
-// closed, and closes the listener.
+// Serve answers HTTP/1.1 at a listener until ctx ends. Then it stops accepting requests and waits for those in
+// progress. It returns when all connections are closed, and closes the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t Timeouts) error {
 	t = t.complete()
 	var connections sync.WaitGroup
 	server := &http.Server{
 		Handler: handler, Protocols: new(http.Protocols), MaxHeaderBytes: headerLimit,
 		ReadHeaderTimeout: t.Header, ReadTimeout: t.Body, WriteTimeout: t.Reply, IdleTimeout: t.Idle,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // callers' mistakes
-		// Requests outlive ctx: they are waited for when it ends.
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // faults of callers are not logged
+		// Requests outlive ctx: Shutdown waits for them.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
@@ -61,7 +60,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 				connections.Add(1)
 			case http.StateClosed, http.StateHijacked:
 				connections.Done()
-			default: // the states between
+			default: // the other states need no action
 			}
 		},
 	}
@@ -74,11 +73,11 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		failed = fmt.Errorf("gateway: %w", wirelab.Errorf(wirelab.Unavailable, "the listener failed: %v", err))
 	case <-ctx.Done():
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Drain)
-		_ = server.Shutdown(drain) // its only error is that time ran out
+		_ = server.Shutdown(drain) // the only error is that time ran out
 		cancel()
 		<-served //nolint:errcheck // it says that it was stopped
 	}
-	_ = server.Close() // cuts what is left; its error is that of a listener closed twice
+	_ = server.Close() // closes the rest; the error is that of closing a listener twice
 	connections.Wait()
 	return failed
 }

@@ -135,7 +135,7 @@ func (forever) Read(p []byte) (int, error) {
 // header, half a body, nothing at all (ms-D15).
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
-	// A slow machine may not have sent in time what is in time, so each attempt allows more.
+	// On a slow machine even a timely request may be late, so each attempt allows more time.
 	for short := 400 * time.Millisecond; ; short *= 4 {
 		wrong := slowClients(t, gateway.Timeouts{Header: short, Body: short * 5 / 4, Idle: short})
 		if wrong == nil {
@@ -236,7 +236,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A listener that fails is told of (ms-D21).
+// TestListenerFails checks that the failure of a listener is returned (ms-D21).
 func TestListenerFails(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

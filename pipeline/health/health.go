@@ -1,6 +1,6 @@
-// Package health tells over HTTP whether a process of the pipeline can do its
-// work, by asking what that depends on (ms-D15), and shows its journal beside.
-// It knows neither the processes nor what they depend on: they give it checks.
+// Package health serves the health of a process of the pipeline over HTTP. It runs checks of the dependencies of
+// the process (ms-D15), and serves its journal too. It knows neither the processes nor their dependencies: callers
+// supply the checks.
 package health
 
 import (
@@ -18,21 +18,21 @@ import (
 	"wirelab/pipeline/journal"
 )
 
-// Limit is how long the checks of one question may take together.
+// Limit is how long all checks of one request may take together.
 const Limit = 2 * time.Second
 
 // Check is something that a process depends on.
 type Check struct {
 	Name string // "database"
-	// Ask returns nil if it is there. Several may be asked at once, and by several callers.
+	// Ask returns nil if the dependency is available. It may be called concurrently.
 	Ask func(ctx context.Context) error
 }
 
-// Finding is what came of a check.
+// Finding is the result of a check.
 type Finding struct {
 	Name  string `json:"name"`
 	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"` // as may be shown to anybody
+	Error string `json:"error,omitempty"` // safe to show to any caller
 }
 
 // Report is the reply to GET /health.
@@ -41,14 +41,13 @@ type Report struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Handler answers GET /health with a [Report], as 200 where all is well and else
-// 503; GET /ping, which asks nothing, with 200; and GET /journal with what is in
-// the journal.
+// Handler answers GET /health with a [Report], with status 200 if all checks pass and 503 otherwise; GET /ping with
+// 200, without a check; and GET /journal with the contents of the journal.
 func Handler(j *journal.Journal, checks ...Check) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, ".") // whoever asked may be gone
+		_, _ = io.WriteString(w, ".") // the caller may be gone
 	})
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
 		report := ask(r.Context(), checks)
@@ -63,7 +62,7 @@ func Handler(j *journal.Journal, checks ...Check) http.Handler {
 	return mux
 }
 
-// ask asks all checks at once: one that hangs must not hide how the others are.
+// ask runs all checks concurrently: one that hangs must not hide the results of the others.
 func ask(ctx context.Context, checks []Check) Report {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -85,16 +84,16 @@ func ask(ctx context.Context, checks []Check) Report {
 	return report
 }
 
-// The bounds of a server of ours: it is for a few who look, on the loopback.
+// Limits of the server: it has few clients, all on the loopback interface.
 const (
 	readLimit   = 5 * time.Second
-	writeLimit  = 30 * time.Second // a page of the journal, to a slow reader
+	writeLimit  = 30 * time.Second // for a page of the journal to a slow reader
 	idleLimit   = 2 * time.Minute
 	headerBytes = 16 << 10
 )
 
-// Serve serves a handler on a listener, which it closes, until ctx ends, and
-// returns nil once the answers in progress are done or drain is over.
+// Serve serves a handler on a listener, which it closes, until ctx ends. It returns nil once the requests in
+// progress have ended or drain has passed.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, drain time.Duration) error {
 	server := &http.Server{
 		Handler: handler, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
@@ -110,7 +109,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, dra
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if err := server.Shutdown(stopping); err != nil {
-		_ = server.Close() // cuts what took longer, which is not this process's failure
+		_ = server.Close() // cuts off the rest, which is not a failure of this process
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -118,9 +117,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, dra
 	return nil
 }
 
-// Ask asks the process at a URL such as http://127.0.0.1:8080/health. One that
-// is not well, or cannot be reached, is Unavailable, and the error names what is
-// amiss.
+// Ask asks for the health of the process at a URL such as http://127.0.0.1:8080/health. If it is unhealthy or
+// cannot be reached, the error is Unavailable and names the cause.
 func Ask(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -143,7 +141,7 @@ func Ask(ctx context.Context, address string) error {
 	}
 	var report struct {
 		Report
-		Message string `json:"message"` // of a gateway, whose replies have a form of their own
+		Message string `json:"message"` // of a gateway, whose replies are an envelope
 	}
 	if err := json.Unmarshal(body, &report); err == nil {
 		for _, found := range report.Checks {

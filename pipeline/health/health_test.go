@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 
 func well(context.Context) error { return nil }
 
-// Health is what the dependencies say, not that the process runs (ms-D15), and
-// no word of theirs that is not for everybody is told.
+// TestHealth checks that health is the state of the dependencies rather than that the process runs (ms-D15), and
+// that internal error texts are not shown.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	hanging := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
@@ -66,7 +66,7 @@ func TestHealth(t *testing.T) {
 			}}}, 503, []string{`"error":"internal error"`},
 		},
 		{
-			"one that hangs hides nobody",
+			"one that hangs hides no other",
 			[]health.Check{{Name: "a", Ask: hanging}, {Name: "b", Ask: well}},
 			503,
 			[]string{`{"name":"a","ok":false,"error":"deadline exceeded"}`, `{"name":"b","ok":true}`},
@@ -87,7 +87,7 @@ func TestHealth(t *testing.T) {
 				}
 			}
 			if strings.Contains(w.Body.String(), "hunter2") {
-				t.Errorf("%s tells what is nobody's business", w.Body)
+				t.Errorf("%s shows an internal error", w.Body)
 			}
 		})
 	}
@@ -199,6 +199,6 @@ func TestAsk(t *testing.T) {
 		t.Errorf("no page of health: %v", err)
 	}
 	if err := health.Ask(t.Context(), "http://127.0.0.1:1"); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 }

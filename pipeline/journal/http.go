@@ -13,15 +13,14 @@ import (
 	"wirelab"
 )
 
-// PageLimit is how many events one reply holds at most, and where none is asked for.
+// PageLimit is the maximum number of events in one reply, and the default.
 const PageLimit = 10_000
 
-// pageBytes is the longest reply a reader takes: PageLimit events of 512 bytes. An
-// id comes with a message, from whoever may publish, and takes six bytes of JSON
-// for each of its own at most.
+// pageBytes is the maximum length of a reply that a reader accepts: PageLimit events of 512 bytes. Ids come from
+// anyone who may publish a message; each byte of one takes at most six bytes of JSON.
 const pageBytes = PageLimit * 512
 
-// wireEvent is an event as JSON has it; At in Unix nanoseconds.
+// wireEvent is an event in JSON; At is in Unix nanoseconds.
 type wireEvent struct {
 	Seq  uint64 `json:"seq"`
 	ID   string `json:"id"`
@@ -34,12 +33,12 @@ type wirePage struct {
 	Events []wireEvent `json:"events"`
 	Next   uint64      `json:"next"`
 	Lost   uint64      `json:"lost"`
-	Began  int64       `json:"began"` // which journal this is: Unix nanoseconds of its making
+	Began  int64       `json:"began"` // identifies the journal: when it was made, in Unix nanoseconds
 }
 
-// ServeHTTP answers GET /journal?after=SEQ&limit=N with the events after SEQ,
-// oldest first, as {"events":[{"seq","id","what","at"}],"next","lost","began"}.
-// Times are Unix nanoseconds. A reply holds at most [PageLimit].
+// ServeHTTP answers GET /journal?after=SEQ&limit=N with the events after SEQ, oldest first, as
+// {"events":[{"seq","id","what","at"}],"next","lost","began"}. Times are Unix nanoseconds. A reply holds at most
+// [PageLimit] events.
 func (j *Journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	after, limit, err := asked(r.URL.Query())
 	if err != nil {
@@ -56,11 +55,11 @@ func (j *Journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	// A reader that went away is its own loss: it asks again with the same seq.
+	// A write error needs no handling: a reader that lost the reply asks again with the same seq.
 	_ = json.NewEncoder(w).Encode(page)
 }
 
-// asked reads the query.
+// asked parses the query.
 func asked(query url.Values) (after uint64, limit int, err error) {
 	limit = PageLimit
 	if text := query.Get("after"); text != "" {
@@ -76,17 +75,16 @@ func asked(query url.Values) (after uint64, limit int, err error) {
 	return after, limit, nil
 }
 
-// Page is what a journal told at one time.
+// Page is one reply of a journal.
 type Page struct {
 	Events []Event // oldest first
-	Next   uint64  // ask with it for those that follow
-	Lost   uint64  // events after the one asked with that had been forgotten
+	Next   uint64  // the value of after for the next page
+	Lost   uint64  // events after the one asked with that had been overwritten
 	Began  time.Time
 }
 
-// Read asks the journal at a URL such as http://127.0.0.1:8080/journal for the
-// events after the one numbered after. A journal that cannot be reached, or
-// whose answer is none, is Unavailable. It uses the usual client of net/http.
+// Read asks the journal at a URL such as http://127.0.0.1:8080/journal for the events after number after. A journal
+// that cannot be reached, or whose reply is invalid, is Unavailable. Read uses the default client of net/http.
 func Read(ctx context.Context, address string, after uint64) (Page, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		address+"?after="+strconv.FormatUint(after, 10), http.NoBody)
@@ -129,19 +127,18 @@ func Read(ctx context.Context, address string, after uint64) (Page, error) {
 	return page, nil
 }
 
-// Reader follows one journal, from its first event on. It belongs to one goroutine.
+// Reader follows one journal from its first event. It must be used by one goroutine only.
 type Reader struct {
 	URL   string // of GET /journal
-	Lost  uint64 // events that were forgotten before they were read, so far
-	Anew  int    // how often the journal turned out to be another: its process was started again
+	Lost  uint64 // events overwritten before they were read, so far
+	Anew  int    // how often the journal was replaced because its process was restarted
 	after uint64
 	began time.Time
 }
 
-// Next returns the events that came since the last Next, none if there are
-// none, and at most [PageLimit]. When the process behind the URL was started
-// again it begins with the new journal's first event; what the old one had noted
-// since the last Next nobody can tell, Lost least of all.
+// Next returns the events since the last Next, at most [PageLimit]; none if there are none. If the process behind
+// the URL was restarted, Next continues with the first event of the new journal. Events that the old journal
+// recorded after the last Next are gone, and their number is unknown, so Lost does not count them.
 func (r *Reader) Next(ctx context.Context) ([]Event, error) {
 	page, err := Read(ctx, r.URL, r.after)
 	if err != nil {

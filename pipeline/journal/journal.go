@@ -1,10 +1,9 @@
-// Package journal keeps what happened to each log entry and when, so that the
-// ways an entry may take can be timed by its id: every process of the pipeline
-// has a journal in memory and shows it at GET /journal. It knows neither entries
-// nor paths, and decides nothing: what an event means is told by who reads it.
+// Package journal records what happened to each log entry and when, so that the paths of the pipeline can be timed
+// by the id of an entry. Every process of the pipeline has a journal in memory and serves it at GET /journal. The
+// package knows neither entries nor paths, and decides nothing: the reader interprets the events.
 //
-// A journal ends with its process. What a process that was killed had noted and
-// nobody had read is gone; whether an entry is stored only its store can tell.
+// A journal ends with its process. If the process is killed, its unread events are gone; only the store can say
+// whether an entry was stored.
 package journal
 
 import (
@@ -14,25 +13,25 @@ import (
 	"wirelab"
 )
 
-// What is what happened to an entry.
+// What says what happened to an entry.
 type What uint8
 
-// The events, in the order in which they come when nothing goes wrong.
+// The events, in the order in which they come if nothing goes wrong.
 const (
 	Accepted  What = 1 + iota // the gateway had read and checked it
-	Confirmed                 // whoever it was handed to had promised to keep it, or replied
-	Received                  // the listener had it from the broker
+	Confirmed                 // the next process had promised to keep it, or replied
+	Received                  // the listener had received it from the broker
 	Stored                    // it was committed
-	Duplicate                 // it had been committed before
-	Failed                    // it was given up, or the caller was told of an error
+	Duplicate                 // it had been committed before, under the same id
+	Failed                    // it was given up, or the caller got an error
 )
 
-// words are the events as the wire spells them, by What.
+// words are the names of the events in JSON, by What.
 func words() [Failed + 1]string {
 	return [...]string{"", "accepted", "confirmed", "received", "stored", "duplicate", "failed"}
 }
 
-// String is the event's word: "accepted".
+// String returns the name of the event: "accepted".
 func (w What) String() string {
 	if w > Failed {
 		return ""
@@ -40,7 +39,7 @@ func (w What) String() string {
 	return words()[w]
 }
 
-// MarshalText writes the event's word. Another What is InvalidArgument.
+// MarshalText writes the name of the event. An unknown value is InvalidArgument.
 func (w What) MarshalText() ([]byte, error) {
 	if w < Accepted || w > Failed {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "an event %d is not known", w)
@@ -48,7 +47,7 @@ func (w What) MarshalText() ([]byte, error) {
 	return []byte(w.String()), nil
 }
 
-// UnmarshalText reads an event's word. Another word is InvalidArgument.
+// UnmarshalText reads the name of an event. An unknown name is InvalidArgument.
 func (w *What) UnmarshalText(text []byte) error {
 	for known, word := range words() {
 		if known > 0 && word == string(text) {
@@ -61,22 +60,20 @@ func (w *What) UnmarshalText(text []byte) error {
 
 // Event is something that happened to one entry.
 type Event struct {
-	Seq  uint64    // 1 for the journal's first, without gaps
+	Seq  uint64    // 1 for the first event of the journal, without gaps
 	ID   string    // the entry's
 	What What      //
-	At   time.Time // by the wall clock of the process that noted it
+	At   time.Time // by the wall clock of the process that recorded it
 }
 
-// IDLimit is how many bytes of an id are kept: as many as an entry's has at most.
+// IDLimit is how many bytes of an id are kept: the maximum length of an entry's id.
 const IDLimit = 64
 
-// DefaultCapacity is how many events a process keeps unless told otherwise:
-// some seconds of the fastest path, in about 21 MB.
+// DefaultCapacity is the default number of events: some seconds of the fastest path, in about 21 MB.
 const DefaultCapacity = 1 << 18
 
-// slot is an event in the ring. It holds no pointer, so that a full ring costs
-// the garbage collector nothing: with strings and times, each collection of a
-// busy logger would read all of it.
+// slot is an event in the ring. It holds no pointer, so that a full ring costs the garbage collector nothing: with
+// strings and times, each collection in a busy logger would scan all of it.
 type slot struct {
 	at     int64 // Unix nanoseconds
 	what   What
@@ -84,18 +81,17 @@ type slot struct {
 	id     [IDLimit]byte
 }
 
-// Journal keeps the last events, for any number of goroutines. A nil Journal
-// notes nothing, for who wants none.
+// Journal keeps the last events. It may be used by any number of goroutines. A nil Journal records nothing.
 type Journal struct {
-	began time.Time // assigned once in New, so read without lock
+	began time.Time // set once in New, so read without the lock
 
-	mu   sync.Mutex // guards all below, and is held for no more than a copy
+	mu   sync.Mutex // guards all below; held for no more than a copy
 	ring []slot     // event s is at (s-1) % len
 	head uint64     // Invariant: head is the Seq of the newest event; 0 before the first
 }
 
-// New returns an empty journal for that many events; less than 1 stands for
-// [DefaultCapacity]. It makes its room at once, so that no note waits for it.
+// New returns an empty journal for that many events; a capacity below 1 means [DefaultCapacity]. It allocates the
+// ring at once, so that Note never has to.
 func New(capacity int) *Journal {
 	if capacity < 1 {
 		capacity = DefaultCapacity
@@ -103,10 +99,10 @@ func New(capacity int) *Journal {
 	return &Journal{began: time.Now(), ring: make([]slot, capacity)}
 }
 
-// Note keeps an event, of the id the first [IDLimit] bytes; when the journal is
-// full the oldest is forgotten. It waits for no reader and allocates nothing. A
-// lock of some nanoseconds beat a ring of pointers swapped atomically: that one
-// allocates for each event, and has holes where a writer was stopped half-way.
+// Note records an event with the first [IDLimit] bytes of id. If the journal is full, it overwrites the oldest
+// event. Note does not wait for readers and allocates nothing. A lock held for some nanoseconds beat a ring of
+// pointers swapped atomically: that ring allocates for each event, and has holes where a writer was stopped
+// half-way.
 func (j *Journal) Note(id string, what What, at time.Time) {
 	if j == nil {
 		return
@@ -119,13 +115,12 @@ func (j *Journal) Note(id string, what What, at time.Time) {
 	j.mu.Unlock()
 }
 
-// chunk is how many events are copied in one hold of the lock: about 80 kB.
+// chunk is how many events are copied while the lock is held once: about 80 kB.
 const chunk = 1024
 
-// Since returns up to limit events after the one numbered seq, oldest first;
-// next is the seq to ask with for those that follow, and lost how many after seq
-// had been forgotten. A seq that was never given starts at the newest event, so
-// that a reader of an earlier journal waits for ever: see [Reader].
+// Since returns up to limit events after number seq, oldest first. next is the seq for the events that follow, and
+// lost is how many events after seq had been overwritten. A seq that was never assigned starts at the newest event;
+// a reader of an earlier journal would then wait for ever: see [Reader].
 func (j *Journal) Since(seq uint64, limit int) (events []Event, next, lost uint64) {
 	next = seq
 	if j == nil {
@@ -148,8 +143,8 @@ func (j *Journal) Since(seq uint64, limit int) (events []Event, next, lost uint6
 	return events, next, lost
 }
 
-// copySome copies the events after seq that there still are, in one hold of the
-// lock. first is the number of the first copied one: what is between was forgotten.
+// copySome copies the events after seq that are still there, holding the lock once. first is the number of the
+// first copied event; those between seq and first were overwritten.
 func (j *Journal) copySome(to []slot, seq uint64) (first uint64, count int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -257,8 +257,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Ids come with messages from whoever may publish: a full page of the worst is
-// still read (ms-D05).
+// TestOddIDs checks that a full page of the longest possible ids can be read. Ids come from anyone who may publish
+// (ms-D05).
 func TestOddIDs(t *testing.T) {
 	t.Parallel()
 	j := journal.New(journal.PageLimit)
@@ -324,7 +324,7 @@ func TestReadFails(t *testing.T) {
 	}
 	gone := "http://" + porttest.Refusing(t)
 	if _, err := journal.Read(t.Context(), gone, 0); wirelab.CodeOf(err) != wirelab.Unavailable {
-		t.Errorf("nobody there: %v, want Unavailable", err)
+		t.Errorf("no server: %v, want Unavailable", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,19 +1,21 @@
-// Package listener takes log entries from a message broker and hands each to a
-// [Sink]: a logger behind a wire, or one it stores with itself. It knows neither
-// the brokers nor the wires: they come as [workqueue.Queues] and [logging.Service].
+// Package listener takes log entries from a message broker and passes each to a
+// [Sink]: a logger behind a wire, or a store in the same process. It knows neither
+// the brokers nor the wires: it gets them as [workqueue.Queues] and
+// [logging.Service].
 //
 // # What it promises
 //
-//   - A message is acknowledged once its entry was stored, and no sooner: a
-//     listener that dies in between leaves it with the broker, and the entry's id
-//     makes the second time harmless.
-//   - A logger that is away is nobody's fault but its own. The listener holds what
-//     it has, asks again, and takes no more from the broker than its prefetch: the
-//     backlog stays where it is kept on disk. No attempt is counted for it.
-//   - A message that can never be stored goes to the dead letters at once, one that
-//     fails for another reason after the queue's attempts; nothing is dropped, and
-//     nothing is stored that was not sent (ms-D05).
-//   - It has no goroutine of its own; as many handlers run as the prefetch says (ms-D06).
+//   - A message is acknowledged after its entry was stored, never before. If a
+//     listener dies in between, the broker still has the message, and the id of the
+//     entry makes the second delivery harmless.
+//   - An unavailable logger does not count against a message. The listener keeps the
+//     messages that it has and tries again, and takes no more from the broker than
+//     its prefetch, so the backlog stays at the broker, on disk. No attempt is
+//     counted.
+//   - A message that can never be stored becomes a dead letter at once. One that
+//     fails for another reason becomes a dead letter after the attempts of the
+//     queue. Nothing is dropped, and nothing is stored that was not sent (ms-D05).
+//   - It starts no goroutines. As many handlers run as the prefetch says (ms-D06).
 package listener
 
 import (
@@ -29,11 +31,11 @@ import (
 	"wirelab/workload/logging"
 )
 
-// Sink stores an entry, or has it stored, and returns once it is. Any number of
-// goroutines may call it. Its errors are coded.
+// Sink stores an entry, or passes it to a store, and returns once it is stored. Any number of goroutines may call
+// it. Its errors are coded.
 type Sink func(ctx context.Context, entry logging.Entry) error
 
-// Into is the sink that hands entries to a logger: a stub of one behind a wire, or the service itself.
+// Into returns the sink that passes entries to a logger: a stub of one behind a wire, or the service itself.
 func Into(service logging.Service) Sink {
 	return func(ctx context.Context, entry logging.Entry) error {
 		_, err := service.WriteLog(ctx, entry)
@@ -41,32 +43,31 @@ func Into(service logging.Service) Sink {
 	}
 }
 
-// Deadline is how long a sink has for one entry unless told otherwise: what
-// every path of the pipeline gives a call (ms-M12).
+// Deadline is the default time limit of a sink for one entry, the same that every path of the pipeline gives a call
+// (ms-M12).
 const Deadline = 5 * time.Second
 
-// The pauses before a logger that was away is asked again: the first, which is
-// doubled until it is the last; each is drawn from its upper half, so that the
-// handlers of many listeners do not come back as one.
+// The pauses before an unavailable logger is tried again: the first pause, which doubles up to the last. Each is
+// drawn at random from its upper half, so that the handlers of many listeners do not return at the same moment.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = time.Second
 )
 
-// Options say how to listen.
+// Options configure a listener.
 type Options struct {
 	Broker workqueue.Queues
 	Queue  workqueue.Options // declared when the listener starts
 	Sink   Sink
-	// Journal is where it is noted that a message came, or can never be stored;
-	// that it was stored notes who stores it. nil: nowhere.
+	// Journal records that a message was received, or that it can never be stored. The store records that an entry
+	// was stored. nil: nothing is recorded.
 	Journal *journal.Journal
-	// Deadline is how long a sink has for one entry; 0: [Deadline].
+	// Deadline is the time limit of a sink for one entry; 0: [Deadline].
 	Deadline time.Duration
 }
 
-// Run listens until ctx ends, which is no error, having waited for the handlers
-// that run. A broker or a logger that is away, at the start too, does not end it.
+// Run listens until ctx ends, waits for the running handlers and returns nil. An unavailable broker or logger does
+// not end it, even at the start.
 func Run(ctx context.Context, o Options) error {
 	if o.Deadline <= 0 {
 		o.Deadline = Deadline
@@ -84,7 +85,7 @@ func Run(ctx context.Context, o Options) error {
 
 type listener struct{ Options }
 
-// declare makes the queue, as soon as there is a broker to make it, or ctx ends.
+// declare declares the queue. It retries until the broker is available or ctx ends.
 func (l *listener) declare(ctx context.Context) error {
 	for pause := firstPause; ctx.Err() == nil; pause = rest(ctx, pause) {
 		if err := l.Broker.Declare(ctx, l.Queue); err == nil || !away(err) {
@@ -94,7 +95,7 @@ func (l *listener) declare(ctx context.Context) error {
 	return nil
 }
 
-// handle deals with one message. What it returns is the broker's to act upon.
+// handle processes one message. The broker acts on its result.
 func (l *listener) handle(ctx context.Context, d workqueue.Delivery) error {
 	l.Journal.Note(d.ID, journal.Received, time.Now())
 	entry, err := message.Decode(d.Message)
@@ -107,8 +108,8 @@ func (l *listener) handle(ctx context.Context, d workqueue.Delivery) error {
 	return err
 }
 
-// store hands an entry to the sink for as long as that is away. The message
-// stays unacknowledged meanwhile, which is what holds the broker back.
+// store passes an entry to the sink, and tries again for as long as the logger is unavailable. Until then the
+// message is unacknowledged, so the prefetch stops the broker from sending more.
 func (l *listener) store(ctx context.Context, entry logging.Entry) error {
 	for pause := firstPause; ; {
 		err := l.try(ctx, entry)
@@ -138,9 +139,9 @@ func rest(ctx context.Context, pause time.Duration) time.Duration {
 	return min(2*pause, lastPause)
 }
 
-// away reports whether an error tells of a peer and nothing of the message: the
-// same message may pass a little later. Canceled is here because a peer that
-// stops cancels the calls that it holds; whether we were is asked of our context.
+// away reports whether an error means that the peer is unavailable, so that the same message may succeed later.
+// Canceled is included because a peer that stops cancels the calls that it is serving. Whether this listener was
+// cancelled is checked by its own context.
 func away(err error) bool {
 	switch wirelab.CodeOf(err) {
 	case wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.ResourceExhausted, wirelab.Canceled:
@@ -149,8 +150,8 @@ func away(err error) bool {
 	return false
 }
 
-// fatal reports whether a broker puts a message that failed so with the dead
-// letters at once; see package workqueue.
+// fatal reports whether a broker moves a message with this error to the dead letters at once; see package
+// workqueue.
 func fatal(err error) bool {
 	code := wirelab.CodeOf(err)
 	return code == wirelab.InvalidArgument || code == wirelab.Conflict

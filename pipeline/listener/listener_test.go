@@ -117,9 +117,9 @@ func words(j *journal.Journal) map[string]int {
 	return all
 }
 
-// Messages that hold no entry, or one that contradicts what is stored, are told
-// as such, for the dead letters; the others are stored. At no time do more
-// handlers run than the prefetch allows (ms-D06).
+// TestListen checks that messages without a valid entry, or with one that contradicts a stored one, fail with the
+// error that makes them dead letters, and that the others are stored. At no time do more handlers run than the
+// prefetch allows (ms-D06).
 func TestListen(t *testing.T) {
 	t.Parallel()
 	store, j := logging.New(), journal.New(0)
@@ -161,9 +161,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A logger that is away is asked again with the same message, which is not
-// given back meanwhile: no attempt is lost to it, and what it cannot be handed
-// holds back the rest (ms-D07).
+// TestALoggerThatIsAway checks that an unavailable logger is tried again with the same message, which is not
+// returned to the broker in between: no attempt is counted, and the message holds back the rest (ms-D07).
 func TestALoggerThatIsAway(t *testing.T) {
 	t.Parallel()
 	for _, code := range []wirelab.Code{
@@ -187,8 +186,8 @@ func TestALoggerThatIsAway(t *testing.T) {
 	}
 }
 
-// What is not the logger's absence is the broker's to try again: a fault of the
-// logger's that only this message meets must not hold the others for ever.
+// TestAFault checks that any failure other than an unavailable logger is left to the broker to retry: a fault that
+// only this message triggers must not hold back the others for ever.
 func TestAFault(t *testing.T) {
 	t.Parallel()
 	for why, fault := range map[string]error{
@@ -211,7 +210,7 @@ func TestAFault(t *testing.T) {
 	}
 }
 
-// A stop lets nobody wait for a logger that does not come back.
+// TestStopWhileTheLoggerIsAway checks that a stop does not wait for a logger that stays unavailable.
 func TestStopWhileTheLoggerIsAway(t *testing.T) {
 	t.Parallel()
 	f := &fake{messages: []workqueue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}

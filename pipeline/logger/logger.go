@@ -1,6 +1,6 @@
-// Package logger is the process that stores log entries: one service behind
-// several doors, each a protocol's server, with a journal of what was stored. It
-// knows neither the protocols nor what is behind the service.
+// Package logger is the process that stores log entries: one service behind several listeners, each with the server
+// of one protocol, and a journal of what was stored. It knows neither the protocols nor the store behind the
+// service.
 package logger
 
 import (
@@ -17,40 +17,39 @@ import (
 	"wirelab/workload/logging"
 )
 
-// Endpoint is a way into the logger.
+// Endpoint is a listener of the logger, with the server that serves it.
 type Endpoint struct {
-	Name     string // for messages: "grpc"
+	Name     string // for error messages: "grpc"
 	Listener net.Listener
 	Server   wirelab.Server[logging.Service] // of a binding without TLS
 }
 
-// Options say what a logger is.
+// Options configure a logger.
 type Options struct {
-	// Service stores. It is the caller's to open and to close.
+	// Service stores the entries. The caller opens and closes it.
 	Service   logging.Service
 	Journal   *journal.Journal // nil: none
 	Endpoints []Endpoint
-	// Watch is where health and journal are served: apart from the doors, so that
-	// these are what the bindings made them and whoever looks is in nobody's way.
+	// Watch is where health and journal are served. It is separate from the other listeners, so that these serve
+	// exactly what their bindings define, and requests for health do not disturb them.
 	Watch net.Listener
 	Drain time.Duration // how long a stop waits for calls; 0: [wirelab.DefaultDrain]
 }
 
-// Serve serves until ctx ends, then takes no more calls, waits for those in
-// flight as the drain allows and returns nil. A door that fails closes the
-// others, and is the error.
+// Serve serves until ctx ends. Then it stops accepting calls, waits for those in flight as long as Drain allows,
+// and returns nil. If one listener fails, Serve closes the others and returns the error.
 func Serve(ctx context.Context, o Options) error {
 	at := wirelab.Endpoint{Drain: o.Drain}
 	service := Journalled(o.Service, o.Journal)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// Health is told until the last door is closed: a logger that drains is not gone.
+	// Health is served until the last listener is closed: a logger that drains is still alive.
 	watched, unwatch := context.WithCancel(context.WithoutCancel(ctx))
 	defer unwatch()
 	watching := make(chan error, 1)
 	go func() {
 		err := health.Serve(watched, o.Watch, health.Handler(o.Journal, Check(o.Service)), at.DrainTime())
-		stop() // by itself only if it failed
+		stop() // has an effect only if this one failed
 		watching <- err
 	}()
 	var serving sync.WaitGroup
@@ -60,7 +59,7 @@ func Serve(ctx context.Context, o Options) error {
 			defer stop()
 			if err := endpoint.Server.Serve(ctx, wirelab.Endpoint{Listener: endpoint.Listener, Drain: o.Drain},
 				service); err != nil {
-				failed[i] = fmt.Errorf("door %s: %w", endpoint.Name, err)
+				failed[i] = fmt.Errorf("listener %s: %w", endpoint.Name, err)
 			}
 		})
 	}
@@ -69,13 +68,12 @@ func Serve(ctx context.Context, o Options) error {
 	return errors.Join(errors.Join(failed...), <-watching)
 }
 
-// Check asks whether a service can store.
+// Check returns the health check of a service: whether it can store.
 func Check(service logging.Service) health.Check {
 	return health.Check{Name: "database", Ask: func(ctx context.Context) error { return logging.Ready(ctx, service) }}
 }
 
-// Journalled is a service that notes each entry once it is stored, again or for
-// the first time, or that it was not.
+// Journalled returns a service that records for each entry whether it was stored, was a duplicate, or failed.
 func Journalled(service logging.Service, j *journal.Journal) logging.Service {
 	return journalled{service, j}
 }
@@ -90,7 +88,7 @@ func (s journalled) WriteLog(ctx context.Context, entry logging.Entry) (logging.
 	written, err := s.Service.WriteLog(ctx, entry)
 	switch now := time.Now(); {
 	case err != nil:
-		// Without an id nobody could tell which it was.
+		// The journal identifies entries by id, so an entry without one is not recorded.
 		if entry.ID != "" {
 			s.journal.Note(entry.ID, journal.Failed, now)
 		}

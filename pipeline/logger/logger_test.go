@@ -86,7 +86,7 @@ func (gone) Ready(context.Context) error {
 	return wirelab.Errorf(wirelab.Unavailable, "the database is away")
 }
 
-// endpoint is one whose server only waits, and then ends with an error or nil.
+// endpoint returns a listener whose server only waits, and then returns nil, or an error if ends is set.
 func endpoint(t *testing.T, name string, entered chan<- logging.Service, ends <-chan error) logger.Endpoint {
 	return logger.Endpoint{Name: name, Listener: listen(t), Server: wirelab.Server[logging.Service]{
 		Serve: func(ctx context.Context, at wirelab.Endpoint, service logging.Service) error {
@@ -102,16 +102,16 @@ func endpoint(t *testing.T, name string, entered chan<- logging.Service, ends <-
 	}}
 }
 
-// All doors lead to one service, whose journal and health are at an address of
-// their own; a stop closes all, and a door that fails closes the others and is
-// told of (ms-D15, ms-D21).
+// TestServe checks that all listeners lead to one service, that journal and health have an address of their own,
+// that a stop closes all listeners, and that a listener that fails closes the others and is named in the error
+// (ms-D15, ms-D21).
 func TestServe(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for _, c := range []struct {
 		why     string
 		service logging.Service
-		fail    bool // else it is told to stop
+		fail    bool // else it is stopped
 		well    bool
 	}{
 		{"a stop", logging.New(), false, true},

@@ -1,6 +1,6 @@
-// Package message is the form in which a log entry travels as JSON, in a queue's
-// message and in POST /log: who writes it and who reads it say it here, once. It
-// knows no path, no broker and no service.
+// Package message defines the JSON form of a log entry in a message of a queue
+// and in POST /log, once for writers and readers. It knows no path, no broker and
+// no service.
 //
 //	{"id": "…", "name": "…", "data": "…"}
 package message
@@ -15,19 +15,19 @@ import (
 	"wirelab/workload/logging"
 )
 
-// body is an entry as JSON has it.
+// body is an entry in JSON.
 type body struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Data string `json:"data"`
 }
 
-// Encode returns the body that carries an entry. One that is longer than
-// [workqueue.BodyLimit] is InvalidArgument; the entry itself is not checked.
+// Encode returns the body that carries an entry. A body longer than [workqueue.BodyLimit] is InvalidArgument. The
+// entry itself is not validated.
 func Encode(entry logging.Entry) ([]byte, error) {
 	var text written
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // < would be six bytes instead of one, for nobody's good
+	encoder.SetEscapeHTML(false) // < would take six bytes instead of one, without need
 	if err := encoder.Encode(body(entry)); err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the entry cannot be written as JSON")
 	}
@@ -38,15 +38,15 @@ func Encode(entry logging.Entry) ([]byte, error) {
 	return text, nil
 }
 
-// published is an entry as the published pipeline has it in its queue.
+// published is an entry in the format of the published pipeline's queue.
 type published struct {
 	Name string `json:"name"`
 	Data string `json:"data"`
 }
 
-// EncodePublished returns the body that the published pipeline puts into its
-// queue: the name and the data, indented by tabs, with <, > and & escaped. The id
-// is not in it. One that is longer than [workqueue.BodyLimit] is InvalidArgument.
+// EncodePublished returns the body that the published pipeline puts into its queue: name and data, indented by
+// tabs, with <, > and & escaped. It does not contain the id. A body longer than [workqueue.BodyLimit] is
+// InvalidArgument.
 func EncodePublished(entry logging.Entry) ([]byte, error) {
 	text, err := json.MarshalIndent(published{Name: entry.Name, Data: entry.Data}, "", "\t")
 	if err != nil {
@@ -58,13 +58,13 @@ func EncodePublished(entry logging.Entry) ([]byte, error) {
 	return text, nil
 }
 
-// tooLong is what is told of an entry that a queue has no room for.
+// tooLong returns the error for an entry that is too long for a queue.
 func tooLong(size int) error {
 	return wirelab.Errorf(wirelab.InvalidArgument, "the entry is %d bytes as JSON; want at most %d", size,
 		workqueue.BodyLimit)
 }
 
-// written keeps what is written, without bytes.Buffer's doubling.
+// written collects the output, without the doubling of bytes.Buffer.
 type written []byte
 
 // Write implements [io.Writer]. encoding/json writes once.
@@ -73,17 +73,16 @@ func (w *written) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Decode reads the entry in a message: one JSON object of strings, whose id is
-// the message's, or absent. What is not one is InvalidArgument, never an empty
-// entry (ms-D05), and never another text than was sent. Unknown fields are let
-// pass, as at the gateway.
+// Decode reads the entry in a message: one JSON object of strings, whose id equals that of the message or is
+// absent. Anything else is InvalidArgument, and never an empty entry (ms-D05) or an altered text. Unknown fields
+// are ignored, as by the gateway.
 func Decode(m workqueue.Message) (logging.Entry, error) {
-	// The decoder would write U+FFFD for what is not UTF-8, and for half a
-	// character, and so store something else than was sent.
+	// The decoder would replace invalid UTF-8 and halves of surrogate pairs by U+FFFD, and so store another text
+	// than was sent.
 	if !utf8.Valid(m.Body) {
 		return logging.Entry{}, notEntry("it is not UTF-8")
 	}
-	var b *body // a body of null would pass for an empty entry otherwise
+	var b *body // a pointer, since null would otherwise decode as an empty entry
 	if err := json.Unmarshal(m.Body, &b); err != nil || b == nil {
 		return logging.Entry{}, notEntry(`want one JSON object {"id","name","data"} of strings`)
 	}
@@ -98,18 +97,17 @@ func Decode(m workqueue.Message) (logging.Entry, error) {
 		return logging.Entry{}, notEntry("its id is not the message's")
 	}
 	if b.ID == "" {
-		// The logger would make another with each attempt, and store it twice.
+		// The logger would assign a new id with each attempt, and store the entry twice.
 		return logging.Entry{}, notEntry("it has no id")
 	}
 	entry := logging.Entry(*b)
 	return entry, entry.Validate()
 }
 
-// notEntry is why a message holds no entry.
+// notEntry returns the error for a message that holds no entry.
 func notEntry(why string) error {
 	return wirelab.Errorf(wirelab.InvalidArgument, "the message holds no log entry: %s", why)
 }
 
-// HalfCharacter reports whether a JSON text, known to be one, escapes half a
-// character, which encoding/json would replace.
+// HalfCharacter reports whether a valid JSON text escapes half a surrogate pair, which encoding/json would replace.
 func HalfCharacter(text []byte) bool { return jsontext.Half(text) }

@@ -53,7 +53,7 @@ func TestDecode(t *testing.T) {
 		{"NUL", of("a", `{"name":"n","data":"a\u0000b"}`), logging.Entry{}},
 		{"not UTF-8", of("a", "{\"name\":\"n\",\"data\":\"\xff\"}"), logging.Entry{}},
 		{"half a character", of("a", `{"name":"n\ud800"}`), logging.Entry{}},
-		{"half a character where nobody looks", of("a", `{"name":"n","x":"\udc00\ud800"}`), logging.Entry{}},
+		{"half a character in an ignored field", of("a", `{"name":"n","x":"\udc00\ud800"}`), logging.Entry{}},
 		{
 			"nested too deep", of("a", `{"name":"n","x":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+`}`),
 			logging.Entry{},
@@ -72,8 +72,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// An entry is written as short as JSON allows, and one that becomes too long by
-// it is told.
+// TestEncode checks that an entry is written as short as JSON allows, and that one that becomes too long is
+// refused.
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	text, err := message.Encode(logging.Entry{ID: "i", Name: "<n>", Data: "&\u2028"})

@@ -18,7 +18,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// gateway is the front door.
+// gateway runs the gateway.
 func (p *part) gateway(ctx context.Context, config stack.Gateway) error {
 	paths := map[string]path.Path{}
 	add := func(name string, way path.Path, err error) error {
@@ -85,8 +85,8 @@ func (p *part) gateway(ctx context.Context, config stack.Gateway) error {
 	})
 }
 
-// watched is a path to a logger whose health is told elsewhere too: a door that
-// is open tells nothing of the database behind it (ms-D15).
+// watched is a path to a logger whose health is served at another address: an open listener does not show that the
+// database behind it works (ms-D15).
 type watched struct {
 	path.Path
 	health string // URL
@@ -103,7 +103,7 @@ func (w watched) Check(ctx context.Context) error {
 	return nil
 }
 
-// published makes a queue, unless its listener has, and a publisher to it.
+// published declares a queue, unless its listener does, and returns a publisher to it.
 func published(ctx context.Context, broker workqueue.Queues, o workqueue.Options) (workqueue.Publisher, error) {
 	if err := broker.Declare(ctx, o); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func published(ctx context.Context, broker workqueue.Queues, o workqueue.Options
 	return broker.Publisher(ctx, o)
 }
 
-// brokerPatience is how long a part that starts waits for a broker that may be coming back.
+// brokerPatience is how long a part that starts waits for a broker that may be restarting.
 const brokerPatience = 20 * time.Second
 
 // broker opens a connection to a message broker.

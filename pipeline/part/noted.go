@@ -11,7 +11,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// noted is a service whose failures are written down.
+// noted is a service that logs its failures.
 type noted struct {
 	logging.Service
 	notes *errlog.Notes
@@ -54,7 +54,7 @@ func (s noted) Ready(ctx context.Context) error {
 	return err
 }
 
-// notedPath is a way onward whose failures are written down.
+// notedPath is a path that logs its failures.
 type notedPath struct {
 	path.Path
 	notes *errlog.Notes
@@ -68,7 +68,7 @@ func (p notedPath) Log(ctx context.Context, entry logging.Entry) (path.Receipt, 
 	return receipt, err
 }
 
-// secrets are the texts in a part's configuration that no line may hold.
+// secrets returns the texts in the configuration of a part that no log line may contain.
 func secrets(config stack.Config) (all []string) {
 	add := func(source string) {
 		if at, err := url.Parse(source); err == nil && at.User != nil {

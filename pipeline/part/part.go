@@ -1,6 +1,6 @@
-// Package part is what the parts of the log pipeline do: gateway, listener and logger, each behind its addresses, with
-// its broker, its database and its journal. It knows what a configuration of package stack asks of a part. It must not
-// know how a part is started, or who asks it to end.
+// Package part runs the parts of the log pipeline: gateway, listener and logger, each at its addresses, with its
+// broker, its database and its journal. It knows the configuration of a part in package stack. It must not know how
+// a part is started, or what asks it to end.
 package part
 
 import (
@@ -25,19 +25,19 @@ import (
 	"wirelab/workload/logging/bind"
 )
 
-// lookEvery is how long a part waits between two looks for a broker that may be coming back.
+// lookEvery is the interval of the checks for a broker that may be restarting.
 const lookEvery = 200 * time.Millisecond
 
-// Ready is what a part says of itself once it can be used.
+// Ready is what a part reports once it can be used.
 type Ready struct {
 	Endpoints map[string]string // addresses, by name
-	About     string            // what it stands on, with versions
+	About     string            // what it depends on, with versions
 }
 
-// Child does the work of a part that is ready, until who started the part wants it to end.
+// Child runs the work of a part that is ready, until the process that started the part asks it to end.
 type Child func(ctx context.Context, name string, work func(context.Context) error, ready Ready) error
 
-// Run does a part's work until ctx or child ends it. What failed inside is written to errs.
+// Run runs a part until ctx or child ends it. Failures inside it are logged to errs.
 func Run(ctx context.Context, name string, config stack.Config, errs io.Writer, child Child) error {
 	p := &part{child: child, listen: config.Listen, journal: journal.New(0), ready: Ready{Endpoints: map[string]string{}}}
 	p.notes = errlog.New(errs, errlog.Options{Part: name, Faults: config.Faults, Secrets: secrets(config)})
@@ -54,17 +54,17 @@ func Run(ctx context.Context, name string, config stack.Config, errs io.Writer, 
 	return fault.Both(err, p.close())
 }
 
-// part is what the parts have in common.
+// part is what all parts have in common.
 type part struct {
 	child   Child
-	listen  map[string]string // where the doors are to be
+	listen  map[string]string // the addresses to listen at
 	journal *journal.Journal
 	notes   *errlog.Notes
 	ready   Ready
-	closers []func() error // of what was opened, in order
+	closers []func() error // of opened resources, in order
 }
 
-// endpoint opens a door.
+// endpoint opens a listener.
 func (p *part) endpoint(ctx context.Context, name string) (net.Listener, error) {
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.listen[name])
 	if err != nil {
@@ -75,12 +75,12 @@ func (p *part) endpoint(ctx context.Context, name string) (net.Listener, error) 
 		if err := at.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			return err
 		}
-		return nil // whoever served it has closed it
+		return nil // already closed by its server
 	})
 	return at, nil
 }
 
-// about adds something that the part stands on, with its version.
+// about adds a dependency of the part, with its version.
 func (p *part) about(what string) {
 	if p.ready.About != "" {
 		what = p.ready.About + ", " + what
@@ -88,7 +88,7 @@ func (p *part) about(what string) {
 	p.ready.About = what
 }
 
-// close closes what was opened, the last first.
+// close closes the opened resources, the last one first.
 func (p *part) close() error {
 	var all error
 	for _, end := range slices.Backward(p.closers) {
@@ -97,12 +97,12 @@ func (p *part) close() error {
 	return all
 }
 
-// run does the work as a child.
+// run reports the part as ready and runs the work.
 func (p *part) run(ctx context.Context, name string, work func(context.Context) error) error {
 	return p.child(ctx, name, work, p.ready)
 }
 
-// database opens what entries are stored in.
+// database opens the store of the entries.
 func (p *part) database(ctx context.Context, at wirelab.DatabaseAddress) (logging.Service, error) {
 	work := bind.Workload()
 	if at.Kind == "" {
@@ -127,7 +127,7 @@ func (p *part) database(ctx context.Context, at wirelab.DatabaseAddress) (loggin
 	return nil, wirelab.Errorf(wirelab.NotFound, "there is no database %s", at.Kind)
 }
 
-// logger is the logger behind its doors.
+// logger runs the logger with its listeners.
 func (p *part) logger(ctx context.Context, config stack.Logger) error {
 	service, err := p.database(ctx, config.Database)
 	if err != nil {
@@ -154,7 +154,7 @@ func (p *part) logger(ctx context.Context, config stack.Logger) error {
 	return p.run(ctx, stack.LoggerPart, func(ctx context.Context) error { return logger.Serve(ctx, o) })
 }
 
-// serverOf is the usual server of the logger over a protocol.
+// serverOf returns the usual server of the logger over a protocol.
 func serverOf(protocol string) (wirelab.Server[logging.Service], error) {
 	for _, b := range bind.Bindings() {
 		if b.Protocol.Name == protocol && len(b.Servers) > 0 {
@@ -164,7 +164,7 @@ func serverOf(protocol string) (wirelab.Server[logging.Service], error) {
 	return wirelab.Server[logging.Service]{}, fmt.Errorf("nothing serves logging over %s", protocol)
 }
 
-// listener takes from a broker.
+// listener runs the listener of a queue.
 func (p *part) listener(ctx context.Context, config stack.Listener) error {
 	broker, err := p.broker(ctx, config.Queue)
 	if err != nil {
@@ -201,8 +201,8 @@ func (p *part) listener(ctx context.Context, config stack.Listener) error {
 		if _, _, err := broker.Depth(ctx, config.Queue.Options); err != nil {
 			return err
 		}
-		// A queue that is there is not enough: what is accepted before somebody
-		// takes from it waits, and a new one may not be written down yet.
+		// It is not enough that the queue exists: an accepted message waits until a consumer is there, and a new
+		// queue may not be written to disk yet.
 		if !broker.Consuming(config.Queue.Options) {
 			return wirelab.Errorf(wirelab.Unavailable, "nothing is taken from the queue yet")
 		}
@@ -214,7 +214,7 @@ func (p *part) listener(ctx context.Context, config stack.Listener) error {
 		watching := make(chan error, 1)
 		go func() {
 			err := health.Serve(ctx, watch, health.Handler(p.journal, queued, check), wirelab.DefaultDrain)
-			stop() // by itself only if it failed
+			stop() // has an effect only if this one failed
 			watching <- err
 		}()
 		err := listener.Run(ctx, o)
@@ -224,10 +224,10 @@ func (p *part) listener(ctx context.Context, config stack.Listener) error {
 	})
 }
 
-// onward is the way to the logger that a listener takes.
+// onward returns the path to the logger that a listener uses.
 func onward(config stack.Listener) (path.Path, error) {
 	if config.HTTP != "" {
-		// As many connections as there are handlers: none waits for another's.
+		// As many connections as handlers, so that none waits for another.
 		return path.HTTP(config.HTTP, path.Options{Connections: config.Queue.Options.Complete().Prefetch}), nil
 	}
 	return path.GRPC(config.GRPC, path.Options{})

@@ -13,13 +13,13 @@ import (
 	"wirelab/pipeline/path"
 )
 
-// open is a path whose door is open.
+// open is a path whose peer answers.
 type open struct{ path.Path }
 
 func (open) Check(context.Context) error { return nil }
 
-// A gateway's health looks behind the logger's doors: one whose database is
-// away is not well, though it answers (ms-D15).
+// TestWatchedPath checks that the health of a gateway includes the health of the logger: one that answers but whose
+// database is unavailable is not healthy (ms-D15).
 func TestWatchedPath(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool

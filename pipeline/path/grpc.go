@@ -15,10 +15,10 @@ import (
 	"wirelab/workload/logging/gen"
 )
 
-// metadataRequestID is [HeaderRequestID] as gRPC's metadata spell it.
+// metadataRequestID is [HeaderRequestID] in the metadata of gRPC.
 const metadataRequestID = "x-request-id"
 
-// byGRPC is gRPC's WriteLog over one connection.
+// byGRPC calls WriteLog of gRPC over one connection.
 type byGRPC struct {
 	conn    *grpc.ClientConn
 	stub    gen.LogServiceClient
@@ -27,8 +27,8 @@ type byGRPC struct {
 
 var _ Path = (*byGRPC)(nil)
 
-// GRPC returns the path that calls LogService.WriteLog of the logger at
-// host:port, without TLS. It connects at its first call.
+// GRPC returns the path that calls LogService.WriteLog of the logger at host:port, without TLS. It connects at the
+// first call.
 func GRPC(address string, o Options) (Path, error) {
 	conn, err := wiregrpc.Dial(wirelab.Dialing{Address: address}, false)
 	if err != nil {
@@ -56,8 +56,8 @@ func (p *byGRPC) Log(ctx context.Context, entry logging.Entry) (Receipt, error) 
 	return receipt, nil
 }
 
-// failed is an error of grpc-go as the house's. Where there is no connection the
-// words are the library's, with addresses in them; the logger's own are kept.
+// failed converts an error of grpc-go. If there is no connection, the message comes from the library and contains
+// addresses, so it is replaced. Messages of the logger are kept.
 func (p *byGRPC) failed(ctx context.Context, err error) error {
 	coded := failed(ctx, wiregrpc.Decode(err), "")
 	if wirelab.CodeOf(coded) == wirelab.Unavailable && p.conn.GetState() != connectivity.Ready {
@@ -66,8 +66,7 @@ func (p *byGRPC) failed(ctx context.Context, err error) error {
 	return coded
 }
 
-// Check implements [Path] by gRPC's health service. A logger that has none is
-// there too.
+// Check implements [Path] with the health service of gRPC. A logger without that service counts as available.
 func (p *byGRPC) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.options.deadline())
 	defer cancel()

@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// replyLimit is how many bytes of a reply are read.
+	// replyLimit is the maximum length of a reply in bytes.
 	replyLimit = 64 << 10
-	// idleTime is how long a connection is kept for nothing.
+	// idleTime is how long an idle connection is kept.
 	idleTime = 90 * time.Second
-	// noLogger is what is told where nobody answers.
+	// noLogger is the error message if the logger does not answer.
 	noLogger = "the logger does not answer over HTTP"
-	// The published client's connections: ms-F13.
+	// The connection limits of the published client: ms-F13.
 	publishedIdle, publishedIdlePerHost = 100, 10
-	// headerTimeout tells the logger, in ms, how long its caller waits, as
-	// grpc-timeout and the house's net/rpc do: the same deadline on every path.
+	// headerTimeout gives the logger the remaining time of the caller, in ms, as grpc-timeout and our net/rpc do,
+	// so that the deadline is the same on every path.
 	headerTimeout = "Call-Timeout-Ms"
-	// HeaderRequestID carries a request's id.
+	// HeaderRequestID carries the id of a request.
 	HeaderRequestID = "X-Request-Id"
 )
 
-// byHTTP is HTTP/1.1 with a JSON body: POST /log.
+// byHTTP uses HTTP/1.1 with a JSON body: POST /log.
 type byHTTP struct {
 	transport *http.Transport
 	log       url.URL
@@ -42,8 +42,8 @@ type byHTTP struct {
 
 var _ Path = (*byHTTP)(nil)
 
-// HTTP returns the path that POSTs to /log of the logger at host:port, whose
-// reply is 202. It connects with its first calls.
+// HTTP returns the path that POSTs to /log of the logger at host:port, which replies with 202. It connects with its
+// first calls.
 func HTTP(address string, o Options) Path {
 	dialer := net.Dialer{KeepAlive: idleTime}
 	transport := &http.Transport{
@@ -80,7 +80,7 @@ func (p *byHTTP) Log(ctx context.Context, entry logging.Entry) (Receipt, error) 
 		return receipt, failed(ctx, err, noLogger)
 	}
 	if p.options.AsPublished {
-		_ = reply.Body.Close() // unread, and so the connection's end
+		_ = reply.Body.Close() // unread, which ends the connection
 		if reply.StatusCode != http.StatusAccepted {
 			return receipt, wirelab.Errorf(codeOfStatus(reply.StatusCode), "the logger answered with status %d",
 				reply.StatusCode)
@@ -92,11 +92,10 @@ func (p *byHTTP) Log(ctx context.Context, entry logging.Entry) (Receipt, error) 
 	return receipt, nil
 }
 
-// request is the POST of a body. net/http sends it again where a kept connection
-// had been closed before any of it was written, and only there, as gRPC and the
-// house's net/rpc do. An Idempotency-Key would make it try again whenever a kept
-// connection breaks, which ids would bear, but a failure would look like a slow
-// success on this path alone.
+// request builds the POST of a body. net/http sends it again only if a kept connection had been closed before any
+// byte of it was written, as gRPC and our net/rpc do. With an Idempotency-Key net/http would retry whenever a kept
+// connection breaks. The ids would make that safe, but then a failure would look like a slow success on this path
+// alone.
 func (p *byHTTP) request(ctx context.Context, body []byte) *http.Request {
 	target := p.log
 	r := (&http.Request{
@@ -115,7 +114,7 @@ func (p *byHTTP) request(ctx context.Context, body []byte) *http.Request {
 	return r
 }
 
-// read reads a reply to its end, and returns the error that it tells of.
+// read reads a reply to its end, and returns the error in it.
 func read(reply *http.Response) error {
 	defer finish(reply)
 	body, err := io.ReadAll(io.LimitReader(reply.Body, replyLimit))
@@ -128,12 +127,11 @@ func read(reply *http.Response) error {
 	return failureOf(reply.StatusCode, body)
 }
 
-// finish closes a reply. Its error is of no use: what was wanted has been read.
+// finish closes a reply. Its error does not matter: the reply has been read.
 func finish(reply *http.Response) { _ = reply.Body.Close() }
 
-// failureOf is the error that a failed reply tells of. Loggers of the house say
-// the code by name, in the envelope or as the house's other HTTP wires do; a
-// reply without one is somebody else's, and its status has to do.
+// failureOf returns the error of a failed reply. Our loggers name the code, in the envelope or in the format of our
+// other HTTP wires. If a reply names none, it comes from other software, and the code follows from the status.
 func failureOf(status int, body []byte) error {
 	var told struct {
 		Message *string           `json:"message"`
@@ -153,7 +151,7 @@ func failureOf(status int, body []byte) error {
 	return &wirelab.Error{Code: codeOfStatus(status), Message: *told.Message}
 }
 
-// codeOfStatus guesses the code of a reply that names none.
+// codeOfStatus derives a code from the status of a reply that names none.
 func codeOfStatus(status int) wirelab.Code {
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
@@ -176,7 +174,7 @@ func codeOfStatus(status int) wirelab.Code {
 	return wirelab.Internal
 }
 
-// Check implements [Path]: GET /health. A logger that has none is there too.
+// Check implements [Path]: GET /health. A logger without that route counts as available.
 func (p *byHTTP) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.options.deadline())
 	defer cancel()

@@ -1,31 +1,31 @@
-// Package path is the ways onward from the gateway: one entry, handed to the
-// logger by HTTP, gRPC or net/rpc, or to a message broker's queue. It knows how
-// an entry is written on each of them and when it was handed over and promised;
-// it knows no gateway, no listener, and nothing of who answers.
+// Package path is the paths from the gateway to the logger: an entry is sent by
+// HTTP, gRPC or net/rpc, or through a queue of a message broker. It knows the form
+// of an entry on each of them, and when it was sent and confirmed. It knows no
+// gateway, no listener, and nothing about the peer.
 //
-// # Alike on every path
+// # The same on every path
 //
-//   - An entry is checked before anything is sent ([Check]), so that the same bad
-//     entry is the same error, whichever way it would have gone.
-//   - An entry without an id gets one here, so that what is sent twice is stored
+//   - An entry is validated before anything is sent ([Check]), so that a bad entry
+//     gets the same error on every path.
+//   - An entry without an id gets one here, so that an entry sent twice is stored
 //     once on every path.
-//   - One deadline for all ([Options.Deadline]); the published ones were 5 s, 1 s
-//     and none (docs/origins.md ms-M12).
-//   - Connections are kept, replies are read to their end, and a logger or broker
-//     that went away is found again by the next call.
-//   - What a logger tells of an error arrives whole, code and message. Nobody
-//     there is Unavailable.
+//   - There is one deadline for all ([Options.Deadline]); the published ones were
+//     5 s, 1 s and none (docs/origins.md ms-M12).
+//   - Connections are kept, replies are read to their end, and the next call
+//     reconnects to a logger or broker that was away.
+//   - An error of the logger keeps its code and message. If there is no peer, the
+//     error is Unavailable.
 //
 // # As published
 //
-// With [Options.AsPublished] a path does what the published client did, so that
-// what that cost can be measured: HTTP closes replies unread, which throws the
-// connection away (ms-M03), and keeps ten idle connections (ms-M04); net/rpc
-// dials for each call, by the published method (ms-D09); a queue's channel is
-// opened and the queue declared for each message ([QueuePerCall], ms-M02). gRPC
-// is the same either way: its connection was kept. Of the published faults these
-// are left out: the deadlines, which are one for all, the net/rpc connections
-// that were never closed, by which a process ends, and entries without an id.
+// With [Options.AsPublished] a path behaves like the published client, so that the
+// cost of that can be measured. HTTP closes replies unread, which closes the
+// connection (ms-M03), and keeps ten idle connections (ms-M04). net/rpc dials for
+// each call, and calls the published method (ms-D09). A queue's channel is opened
+// and the queue declared for each message ([QueuePerCall], ms-M02). gRPC is the
+// same either way: its connection was kept. These published faults are left out:
+// the different deadlines; the net/rpc connections that were never closed, which
+// end a process in time; and entries without an id.
 package path
 
 import (
@@ -39,51 +39,49 @@ import (
 	"wirelab/workload/logging"
 )
 
-// Path is one way onward. It may be used by several goroutines.
+// Path is one path onward. It may be used by several goroutines.
 type Path interface {
-	// Log hands an entry over, and returns when whoever it was handed to has
-	// said so: the logger that it is stored, a broker as [workqueue.Publisher] says.
-	// Errors are coded. An entry whose Log failed may yet be stored.
+	// Log sends an entry and returns when the peer has confirmed it: the logger that it is stored, a broker as
+	// [workqueue.Publisher] documents. Errors are coded. An entry whose Log failed may still be stored.
 	Log(ctx context.Context, entry logging.Entry) (Receipt, error)
-	// Check asks whether the peer is there, without logging anything.
+	// Check reports whether the peer is available, without logging anything.
 	Check(ctx context.Context) error
-	// Close gives the connections up. Calls in flight may fail.
+	// Close closes the connections. Calls in flight may fail.
 	Close() error
 }
 
-// Receipt tells what was handed over and when, by this process's clock.
+// Receipt says what was sent and when, by the clock of this process.
 type Receipt struct {
 	ID string // of the entry, chosen here if it had none
-	// Written is when the entry was handed over: for a call when it was given to
-	// the protocol's library, for a message when it had been written.
+	// Written is when the entry was sent: for a call when it was given to the library of the protocol, for a
+	// message when it had been written.
 	Written time.Time
-	// Confirmed is when the peer had promised to keep it: for a call when the
-	// logger's reply was there. Zero for a queue without confirms.
+	// Confirmed is when the peer had confirmed it: for a call when the reply of the logger had arrived. Zero for a
+	// queue without confirms.
 	Confirmed time.Time
 }
 
-// DefaultDeadline is how long a call may take, on every path.
+// DefaultDeadline is the default time limit of a call, on every path.
 const DefaultDeadline = 5 * time.Second
 
-// DefaultConnections is how many connections to the logger HTTP opens at most.
+// DefaultConnections is the default limit of HTTP connections to the logger.
 const DefaultConnections = 256
 
-// Options are what paths differ in. The zero value is as it should be.
+// Options are the settings of a path. The zero value is the recommended one.
 type Options struct {
-	// Deadline is how long a Log may take; 0: [DefaultDeadline]. A context that
-	// ends sooner counts.
+	// Deadline is the time limit of a Log; 0: [DefaultDeadline]. A context that ends sooner takes precedence.
 	Deadline time.Duration
-	// Connections is how many HTTP opens at most and keeps; 0:
-	// [DefaultConnections]. The other paths have one, which is multiplexed. A
-	// call that finds none free waits its turn. As published there is no bound.
+	// Connections is the maximum number of connections that HTTP opens and keeps; 0: [DefaultConnections]. A call
+	// that finds none free waits. The other paths have one multiplexed connection. With AsPublished there is no
+	// limit.
 	Connections int
-	// AsPublished is what the package comment says.
+	// AsPublished selects the behaviour of the published client: see the package comment.
 	AsPublished bool
-	// PublishedForm has messages of a queue carry what the published ones did (see
-	// [message.EncodePublished]). Only queues look at it.
+	// PublishedForm makes messages of a queue carry the body of the published ones (see [message.EncodePublished]).
+	// Only queues use it.
 	PublishedForm bool
-	// Ready tells whether a queue's broker is there, for Check; nil: not known,
-	// which Check takes for yes. Only queues look at it.
+	// Ready checks whether the broker of a queue is available, for Check. nil: unknown, which Check treats as
+	// available. Only queues use it.
 	Ready func(context.Context) error
 }
 
@@ -101,17 +99,17 @@ func (o Options) connections() int {
 	return o.Connections
 }
 
-// escapeMax is how many bytes of JSON one byte of text takes at most: \u0001.
+// escapeMax is the maximum number of bytes of JSON for one byte of text: \u0001.
 const escapeMax = 6
 
-// Check returns InvalidArgument for an entry that not every path can carry: one
-// outside the logger's contract, or too long for a queue's message once it is
-// JSON. Long text is only measured where escaping could make it so.
+// Check returns InvalidArgument for an entry that not every path can carry: one that violates the contract of the
+// logger, or is too long for a message of a queue once it is JSON. The JSON is only made if escaping could make the
+// entry too long.
 func Check(entry logging.Entry) error {
 	if err := entry.Validate(); err != nil {
 		return err
 	}
-	const frame = 64 + logging.IDLimit + escapeMax*logging.NameLimit // what is around the data, at most
+	const frame = 64 + logging.IDLimit + escapeMax*logging.NameLimit // the maximum of everything but the data
 	if frame+escapeMax*len(entry.Data) <= workqueue.BodyLimit {
 		return nil
 	}
@@ -122,7 +120,7 @@ func Check(entry logging.Entry) error {
 	return err
 }
 
-// begin does what every Log does first: the check, the id, the deadline.
+// begin does what every Log does first: it validates, assigns the id and sets the deadline.
 func (o Options) begin(ctx context.Context, entry *logging.Entry) (context.Context, context.CancelFunc, error) {
 	if err := Check(*entry); err != nil {
 		return nil, nil, err
@@ -137,9 +135,8 @@ func (o Options) begin(ctx context.Context, entry *logging.Entry) (context.Conte
 	return ctx, cancel, nil
 }
 
-// failed is what the caller is told of a call that failed with err, and nobody
-// had coded it: that time ran out, that the caller went away, or that the peer
-// is not there. Addresses and system calls are not the caller's business.
+// failed returns the error for the caller of a call that failed with err, which has no code: the deadline passed,
+// the caller left, or the peer is unavailable. It does not show addresses and system calls.
 func failed(ctx context.Context, err error, absent string) error {
 	if ended := ctx.Err(); ended != nil {
 		return wirelab.Public(ended)
@@ -154,18 +151,17 @@ func failed(ctx context.Context, err error, absent string) error {
 	return wirelab.Errorf(wirelab.Unavailable, "%s", absent)
 }
 
-// requestKey is under which a context has the request id.
+// requestKey is the context key of the request id.
 type requestKey struct{}
 
-// WithRequestID gives calls an id by which a request is known beyond this
-// process: HTTP and gRPC pass it on as X-Request-Id. net/rpc and queues have no
-// place for it; there, as everywhere, the entry's own id tells what belongs
-// together.
+// WithRequestID sets an id by which a request is known outside this process: HTTP and gRPC pass it on as
+// X-Request-Id. net/rpc and queues have no field for it; there, as everywhere, the id of the entry identifies the
+// request.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
 
-// requestID is the one that a context has, or "".
+// requestID returns the request id of a context, or "".
 func requestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestKey{}).(string)
 	return id

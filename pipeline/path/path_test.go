@@ -108,8 +108,8 @@ func TestBadEntries(t *testing.T) {
 	}
 }
 
-// everyPath is one of each kind, with nobody behind it: an entry that got so far
-// would be Unavailable.
+// everyPath returns one path of each kind, without a peer: an entry that got as far as the peer would be
+// Unavailable.
 func everyPath(t *testing.T) map[string]path.Path {
 	t.Helper()
 	address := porttest.Refusing(t)
@@ -131,7 +131,7 @@ func everyPath(t *testing.T) map[string]path.Path {
 	return all
 }
 
-// Nobody there is Unavailable, in words that name no address.
+// TestNobodyThere checks that a missing peer is Unavailable, with a message that contains no address.
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	for name, p := range everyPath(t) {

@@ -9,7 +9,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// noBroker is what is told where a broker's error has no code.
+// noBroker is the message for a broker error without a code.
 const noBroker = "the message broker does not answer"
 
 // byQueue publishes to a queue through one long-lived publisher.
@@ -18,8 +18,8 @@ type byQueue struct {
 	options   Options
 }
 
-// Queue returns the path that publishes messages (see [message.Encode]), whose ids are
-// the entries'. Close closes the publisher.
+// Queue returns the path that publishes messages (see [message.Encode]), whose ids are those of the entries. Close
+// closes the publisher.
 func Queue(publisher workqueue.Publisher, o Options) Path {
 	return &byQueue{publisher, o}
 }
@@ -34,7 +34,7 @@ func (p *byQueue) Log(ctx context.Context, entry logging.Entry) (Receipt, error)
 	return p.options.publish(ctx, p.publisher, entry)
 }
 
-// publish publishes an entry that was checked.
+// publish publishes an entry that was validated.
 func (o Options) publish(ctx context.Context, publisher workqueue.Publisher, entry logging.Entry) (Receipt, error) {
 	encode := message.Encode
 	if o.PublishedForm {
@@ -52,9 +52,8 @@ func (o Options) publish(ctx context.Context, publisher workqueue.Publisher, ent
 	return receipt, nil
 }
 
-// unpublished is what the caller is told of a message that failed. A publisher
-// knows why better than the deadline does that its wait ended with: a broker that
-// is away is Unavailable, however long it was waited for.
+// unpublished returns the error for the caller of a message that failed. The publisher's error is preferred over
+// the deadline that ended the wait: an unavailable broker is Unavailable, however long the caller waited for it.
 func unpublished(ctx context.Context, err error) error {
 	if code := wirelab.CodeOf(err); code == wirelab.Unavailable || code == wirelab.ResourceExhausted {
 		return wirelab.Public(err)
@@ -80,17 +79,16 @@ func ready(ctx context.Context, o Options) error {
 	return nil
 }
 
-// queuePerCall declares and opens for each message, as was published.
+// queuePerCall declares the queue and opens a publisher for each message, as the published client did.
 type queuePerCall struct {
 	broker  workqueue.Queues
 	queue   workqueue.Options
 	options Options
 }
 
-// QueuePerCall returns the path that, for each message, declares the queue,
-// opens a publisher and so a channel, publishes, and closes it: the published
-// client's way, five round trips for one message (ms-M02). The broker stays the
-// caller's: Close leaves it open.
+// QueuePerCall returns the path that, for each message, declares the queue, opens a publisher and so a channel,
+// publishes, and closes it. That is what the published client does: five round trips for one message (ms-M02).
+// Close leaves the broker open, which belongs to the caller.
 func QueuePerCall(broker workqueue.Queues, q workqueue.Options, o Options) Path {
 	return &queuePerCall{broker, q, o}
 }

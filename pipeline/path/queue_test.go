@@ -96,7 +96,7 @@ func TestQueueFails(t *testing.T) {
 	}{
 		{"a full buffer", wirelab.Errorf(wirelab.ResourceExhausted, "full"), false, wirelab.ResourceExhausted},
 		{"a refusal", wirelab.Errorf(wirelab.Unavailable, "nacked"), false, wirelab.Unavailable},
-		{"somebody's own error", errors.New("boom"), false, wirelab.Unavailable},
+		{"an error without a code", errors.New("boom"), false, wirelab.Unavailable},
 		{"no answer", nil, true, wirelab.DeadlineExceeded},
 		{"away until time was up", wirelab.Errorf(wirelab.Unavailable, "away"), true, wirelab.Unavailable},
 	} {

@@ -14,9 +14,9 @@ import (
 	"wirelab/workload/logging/bind"
 )
 
-// The paths and the logger's real doors fit together, as they should be and as
-// published: what is logged is stored under the receipt's id, the same again is
-// not stored again, and a contradiction is a Conflict wherever a code can travel.
+// TestRealEndpoints checks that the paths and the real listeners of the logger fit together, in the recommended mode
+// and as published: an entry is stored under the id of the receipt, a repeated entry is not stored again, and a
+// contradiction is a Conflict if the path can carry a code.
 func TestRealEndpoints(t *testing.T) {
 	t.Parallel()
 	https := bind.HTTP()

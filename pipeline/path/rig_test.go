@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
-// logger is what stands behind the doors of a test: it keeps what arrives.
+// logger is the logger behind the listeners of a test: it keeps what arrives.
 type logger struct {
 	gen.UnimplementedLogServiceServer
 	write func(ctx context.Context, e logging.Entry) error // nil: all is well
@@ -65,7 +65,7 @@ func (l *logger) arrived() []logging.Entry {
 	return append([]logging.Entry(nil), l.entries...)
 }
 
-// WriteLog is the gRPC door.
+// WriteLog implements the gRPC service.
 func (l *logger) WriteLog(ctx context.Context, r *gen.LogRequest) (*gen.LogResponse, error) {
 	request := ""
 	if ids := metadata.ValueFromIncomingContext(ctx, "x-request-id"); len(ids) > 0 {
@@ -79,7 +79,7 @@ func (l *logger) WriteLog(ctx context.Context, r *gen.LogRequest) (*gen.LogRespo
 	return &gen.LogResponse{Result: "logged!", Id: written.ID}, nil
 }
 
-// ServeHTTP is the HTTP door.
+// ServeHTTP implements the HTTP API.
 func (l *logger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method == http.MethodGet && r.URL.Path == "/health" {
@@ -120,7 +120,7 @@ func (l *logger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// house is the house's net/rpc door.
+// house is our net/rpc service.
 type house struct{ l *logger }
 
 func (h *house) WriteLog(req *netrpc.Request[logging.Entry], rep *netrpc.Reply[logging.Written]) error {
@@ -129,7 +129,7 @@ func (h *house) WriteLog(req *netrpc.Request[logging.Entry], rep *netrpc.Reply[l
 	})
 }
 
-// published is the published net/rpc door, as the standard library serves it.
+// published is the published net/rpc service, as the standard library serves it.
 type published struct{ l *logger }
 
 // Payload has no ID, as the published one has none.
@@ -179,7 +179,7 @@ func listen(t *testing.T, address string) *counted {
 	return &counted{Listener: l}
 }
 
-// endpoint is a way in to a logger.
+// endpoint is a kind of listener of a logger.
 type endpoint struct {
 	name string
 	open func(t *testing.T, l *logger, at *counted) (shut func())
@@ -243,7 +243,7 @@ func openPublishedRPC(t *testing.T, l *logger, at *counted) func() {
 	}
 }
 
-// endpoints are the calls; queues have no door of a logger's.
+// endpoints returns the kinds that take calls; a queue needs no listener of the logger.
 func endpoints() []endpoint {
 	return []endpoint{
 		{"http", openHTTP, func(_ *testing.T, a string, o path.Options) path.Path { return path.HTTP(a, o) }},
@@ -258,7 +258,7 @@ func endpoints() []endpoint {
 	}
 }
 
-// start opens a door and returns the path to it. Both are closed with the test.
+// start opens a listener and returns the path to it. Both are closed with the test.
 func (d endpoint) start(t *testing.T, l *logger, o path.Options) (path.Path, *counted) {
 	t.Helper()
 	at := listen(t, "127.0.0.1:0")

@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// MethodWriteLog is the house's method, whose failures have codes.
+	// MethodWriteLog is our method, whose failures have codes.
 	MethodWriteLog = "Logging.WriteLog"
 	// MethodLogInfo is the published method: ms-F22.
 	MethodLogInfo = "RPCServer.LogInfo"
-	// noRPC is what is told where nobody answers.
+	// noRPC is the error message if the logger does not answer.
 	noRPC = "the logger does not answer over net/rpc"
 )
 
-// RPCPayload is what [MethodLogInfo] takes. The published one has no ID; gob
-// leaves out what the other end does not know.
+// RPCPayload is the argument of [MethodLogInfo]. The published one has no ID; gob skips fields that the other end
+// does not know.
 type RPCPayload struct{ Name, Data, ID string }
 
-// byRPC is net/rpc over one connection, which is opened again when it broke.
+// byRPC uses net/rpc over one connection, which is reopened after it broke.
 type byRPC struct {
 	client  *netrpc.Client
 	address string
 	options Options
 }
 
-// RPC returns the path that calls the logger at host:port by net/rpc. It
-// connects at its first call, and again when the connection broke.
+// RPC returns the path that calls the logger at host:port by net/rpc. It connects at its first call, and again
+// after the connection broke.
 func RPC(address string, o Options) Path {
 	if o.AsPublished {
 		return &rpcPerCall{address, o}
@@ -43,7 +43,7 @@ func RPC(address string, o Options) Path {
 	return &byRPC{client: client, address: address, options: o}
 }
 
-// connect opens a connection. Its error goes to callers, and names no address.
+// connect opens a connection. Its error is shown to callers, so it contains no address.
 func connect(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
@@ -67,13 +67,13 @@ func (p *byRPC) Log(ctx context.Context, entry logging.Entry) (Receipt, error) {
 	return receipt, nil
 }
 
-// Check implements [Path]. net/rpc has nothing to ask for, so this only connects.
+// Check implements [Path]. net/rpc has no health call, so this only connects.
 func (p *byRPC) Check(ctx context.Context) error { return reach(ctx, p.address, p.options) }
 
 // Close implements [Path].
 func (p *byRPC) Close() error { return p.client.Close() }
 
-// reach connects to an address and leaves again.
+// reach connects to an address and closes the connection.
 func reach(ctx context.Context, address string, o Options) error {
 	ctx, cancel := context.WithTimeout(ctx, o.deadline())
 	defer cancel()
@@ -85,15 +85,14 @@ func reach(ctx context.Context, address string, o Options) error {
 	return nil
 }
 
-// rpcPerCall is the published client: a connection for each call, and the
-// standard library's net/rpc, whose errors are text.
+// rpcPerCall is the published client: a connection for each call, and net/rpc of the standard library, whose errors
+// are text.
 type rpcPerCall struct {
 	address string
 	options Options
 }
 
-// Log implements [Path]. What does not arrive is Unavailable; of what the logger
-// refuses see [refusal].
+// Log implements [Path]. If no reply arrives, the error is Unavailable; see [refusal] for the errors of the logger.
 func (p *rpcPerCall) Log(ctx context.Context, entry logging.Entry) (Receipt, error) {
 	ctx, cancel, err := p.options.begin(ctx, &entry)
 	if err != nil {
@@ -106,7 +105,7 @@ func (p *rpcPerCall) Log(ctx context.Context, entry logging.Entry) (Receipt, err
 		return receipt, failed(ctx, err, noRPC)
 	}
 	client := rpc.NewClient(conn)
-	defer func() { _ = client.Close() }() // the call is over, however it ended
+	defer func() { _ = client.Close() }() // the call has ended, with or without an error
 	var told string
 	call := client.Go(MethodLogInfo, RPCPayload{Name: entry.Name, Data: entry.Data, ID: entry.ID}, &told,
 		make(chan *rpc.Call, 1))
@@ -126,10 +125,9 @@ func (p *rpcPerCall) Log(ctx context.Context, entry logging.Entry) (Receipt, err
 	return receipt, nil
 }
 
-// refusal is what the published method says of a failure. net/rpc carries text
-// alone, and ours begins with its code: that is this method's wire form, and not
-// words for people. Without it a database that is away would be the gateway's
-// own fault, as status 500. What begins otherwise is Internal.
+// refusal parses the error text of the published method. net/rpc carries text only. Texts of our logger begin with
+// the code: that is the wire format of this method, not a message for people. Without it an unavailable database
+// would look like a fault of the gateway, with status 500. Any other text is Internal.
 func refusal(said rpc.ServerError) error {
 	name, message, coded := strings.Cut(string(said), ": ")
 	if code, known := wirelab.ParseCode(name); known && coded {
@@ -141,7 +139,7 @@ func refusal(said rpc.ServerError) error {
 // Check implements [Path].
 func (p *rpcPerCall) Check(ctx context.Context) error { return reach(ctx, p.address, p.options) }
 
-// Close implements [Path]. There is nothing that outlives a call.
+// Close implements [Path]. Nothing outlives a call.
 func (*rpcPerCall) Close() error { return nil }
 
 var (

@@ -1,5 +1,5 @@
-// The gateway's page: sends what the person presses and shows what came back.
-// Whatever a server says goes into the page as text, never as markup (ms-D20).
+// The page of the gateway: sends the request of a pressed button and shows the reply.
+// Text from a server is inserted as text, never as markup (ms-D20).
 "use strict";
 (() => {
 	const kept = 12; // exchanges that stay listed
@@ -95,14 +95,14 @@
 			button.removeAttribute("aria-busy");
 			show(exchange);
 			list(exchange);
-			// On a phone the reply is far below the paths. All of it is to be seen, not its heading only.
+			// On a phone the reply is far below the paths. Scroll until all of it is visible, not its heading only.
 			const from = told.getBoundingClientRect().top;
 			const to = of("reply").getBoundingClientRect().bottom;
 			if (from < 0 || to > innerHeight) told.scrollIntoView({ behavior: "instant", block: "start" });
 		});
 	}
 
-	// The state is asked for once: who wants to know more presses GET /health.
+	// The state is fetched once. The button GET /health fetches it again.
 	const state = of("state");
 	const look = async () => {
 		try {
@@ -110,7 +110,7 @@
 			const told = await reply.json();
 			const paths = told.data.paths;
 			const there = paths.filter((path) => path.ok).length;
-			state.textContent = reply.ok ? there + " of " + paths.length + " paths lead somewhere" : told.message;
+			state.textContent = reply.ok ? there + " of " + paths.length + " paths work" : told.message;
 			state.classList.add(reply.ok ? "good" : "bad");
 		} catch {
 			state.textContent = "the gateway does not answer";
