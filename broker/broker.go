@@ -1,30 +1,30 @@
-// Package broker has the one contract over message brokers: a broker takes messages
-// under a topic, keeps them, and hands them to every group that reads the topic. A topic
-// read by one group is a work queue; package workqueue makes attempts and dead letters of
-// it. Each folder here does it with one broker, for loads and for the pipeline alike;
-// brokertest holds them to what is said here. This package knows no scenario, counts
-// nothing and starts no broker.
+// Package broker defines one contract over message brokers. A broker takes messages
+// under a topic, keeps them, and delivers them to every group that reads the topic. A
+// topic that one group reads is a work queue; package workqueue adds attempts and dead
+// letters to it. Each folder here implements the contract with one broker, for loads and
+// for the pipeline; brokertest tests them against it. This package knows no scenario,
+// counts nothing and starts no broker.
 //
 // # The contract
 //
 //   - Once [Broker.CreateTopic] has returned, every message acknowledged under the topic
 //     is kept for each of its groups until that group has dealt with it, whether a
-//     subscriber reads or not, and unless [Config.Ephemeral] whatever node is killed.
-//   - A publisher reports a send once the broker has acknowledged all of its messages, by
-//     the [Durability] that the broker was opened with, or has refused them, or once it
-//     is unknown what became of them: that is [ErrLost] if the connection broke.
-//   - Messages that one publisher of calls sends one after the other, or that one
-//     which does not wait is handed in turn, reach a group in that order, as long as
-//     nothing fails.
-//   - A subscriber of [Subscription.Concurrency] 1 is given a group's messages one at a
-//     time and in order; one of n runs n handlers at once, and has no order.
-//   - A handler's [Disposition] says what becomes of a message. What a subscriber was
-//     given and has not acknowledged when it ends, or its process dies, is given to the
-//     group again, in any order.
-//   - A message to be retried comes again after its pause, with a higher
-//     [Delivery.Failures]. It does not hold up other messages of a work queue.
-//   - A broker that is away ends nothing: sends fail, or wait for their context, and
-//     subscribers continue when it is back.
+//     subscriber reads or not and, unless [Config.Ephemeral], whichever node is killed.
+//   - A publisher reports a send when the broker has acknowledged all of its messages, by
+//     the [Durability] that the broker was opened with, or has refused them, or when the
+//     outcome is unknown: that is [ErrLost] if the connection broke.
+//   - Messages that one publisher of calls sends one after the other, or that are passed
+//     one after the other to a publisher which does not wait, reach a group in that order,
+//     as long as nothing fails.
+//   - A subscriber of [Subscription.Concurrency] 1 gets a group's messages one at a time
+//     and in order. One of n runs n handlers at once, without an order.
+//   - A handler's [Disposition] decides what happens to a message. Messages that a
+//     subscriber was given and has not acknowledged when it ends, or when its process
+//     dies, are delivered to the group again, in any order.
+//   - A message to be retried is delivered again after its pause, with a higher
+//     [Delivery.Failures]. It does not delay other messages of a work queue.
+//   - If a broker is unavailable, nothing ends: sends fail, or wait for their context,
+//     and subscribers continue when it is back.
 package broker
 
 import (
@@ -38,45 +38,44 @@ import (
 	"wirelab"
 )
 
-// Config says where a broker is and how it is to be used.
+// Config says where a broker is and how to use it.
 type Config struct {
 	// Addresses are those of its nodes, host:port.
 	Addresses []string
-	// Replicas is how many nodes are to keep each message. 0: as many as there are
-	// addresses, at most 3.
+	// Replicas is how many nodes keep each message. 0: as many as there are addresses, at most 3.
 	Replicas int
-	// Durability is what an acknowledgement is to promise. "": [Synced].
+	// Durability is what an acknowledgement must promise. "": [Synced].
 	Durability Durability
-	// Variant chooses among the ways in which this broker keeps a topic; "" is the
-	// safest. [wirelab.Unimplemented] where it has no such.
+	// Variant selects one of the broker's ways to keep a topic; "" is the safest. A broker without that variant
+	// returns [wirelab.Unimplemented].
 	Variant string
-	// Ephemeral says that no node is going to be killed: CreateTopic need not wait until a
-	// topic that it made would outlive that.
+	// Ephemeral says that no node will be killed, so CreateTopic need not wait until a new topic would survive
+	// that.
 	Ephemeral bool
-	// Patient says that what is asked is tried until its context ends, and that a node
-	// that is slow is not left for another one: a service waits, and a load is told.
+	// Patient makes requests retry until their context ends, and stay with a slow node instead of changing to
+	// another one. Services set it, because they wait. Loads do not, because they record failures.
 	Patient bool
-	// Token is what says who connects, where a broker wants one as well as its address.
+	// Token authenticates the client, if the broker requires one.
 	Token string
 	// Connect opens connections, and is where bytes are counted. nil: net.Dialer.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 }
 
-// Durability is what a broker promises by an acknowledgement.
+// Durability is what an acknowledgement of a broker promises.
 type Durability string
 
 // The durabilities.
 const (
-	// Synced: each of a quorum of the copies brought the message to its disk first.
+	// Synced: each member of a quorum of the copies has written the message to its disk.
 	Synced Durability = "fsync"
-	// VendorDefault: what the broker promises with its default settings.
+	// VendorDefault: the promise of the broker's default settings.
 	VendorDefault Durability = "default"
 )
 
-// Durabilities are both, as they are typed.
+// Durabilities returns the names of all durabilities.
 func Durabilities() []string { return []string{string(Synced), string(VendorDefault)} }
 
-// replicasUsual is how many replicas a topic has where there are nodes enough.
+// replicasUsual is the default number of replicas if there are enough nodes.
 const replicasUsual = 3
 
 // Complete returns c with its defaults, or InvalidArgument.
@@ -100,7 +99,7 @@ func (c Config) Complete() (Config, error) {
 	return c, nil
 }
 
-// The bounds of the contract.
+// Limits of the contract.
 const (
 	BodyLimit   = 1 << 20 // bytes of a message
 	IDLimit     = 128     // bytes of a message's id
@@ -111,14 +110,14 @@ const (
 	QueueLimit  = 100     // bytes of a work queue's name, without the topic's prefix
 )
 
-// Message is what is passed on.
+// Message is the unit that a broker stores and delivers.
 type Message struct {
-	ID   string // at most IDLimit bytes; "" of one that needs none
+	ID   string // at most IDLimit bytes; "" if it needs none
 	Body []byte
-	// Headers go with it where the broker can keep them; nil: none.
+	// Headers are delivered with the message if the broker can keep them; nil: none.
 	Headers map[string]string
-	// Once has a message taken once that is sent twice within two minutes under the same
-	// name, by a broker that can. "": as often as it is sent.
+	// Once is a deduplication key. A broker that supports it keeps only one of the messages sent under the same key
+	// within two minutes. "": every send is kept.
 	Once string
 }
 
@@ -134,26 +133,27 @@ func Messages(bodies ...[]byte) []Message {
 // Kind is how a broker keeps a topic.
 type Kind string
 
-// The kinds. A broker that has only one answers the others with Unimplemented.
+// The kinds. A broker returns Unimplemented for kinds it does not have.
 const (
 	Quorum  Kind = "quorum"  // RabbitMQ, Hermes: replicated by Raft, always on disk
 	Classic Kind = "classic" // RabbitMQ: one node, durable
 	Stream  Kind = "stream"  // JetStream: a stream in a file
 )
 
-// Topic is what messages are sent under.
+// Topic is the name under which messages are sent and read.
 type Topic struct {
 	Name   string
-	Groups []string // those that read it; each gets every message
+	Groups []string // the groups that read it; each gets every message
 	// Kind is how it is kept. "": as [Config.Variant] says.
 	Kind Kind
-	// Transient topics need not have a message on disk before they acknowledge it.
+	// Transient topics may acknowledge a message before it is on disk.
 	Transient bool
-	// IfAbsent makes a topic unless it is there; one with other settings is Conflict.
+	// IfAbsent makes CreateTopic accept an existing topic with the same settings; one with other settings is
+	// Conflict.
 	IfAbsent bool
 }
 
-// Validate returns InvalidArgument for names outside the contract.
+// Validate returns InvalidArgument for names that violate the contract.
 func (t Topic) Validate() error {
 	for _, name := range append([]string{t.Name}, t.Groups...) {
 		limit := NameLimit
@@ -172,30 +172,27 @@ func (t Topic) Validate() error {
 
 const nameBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// Broker is a connection to a message broker. It is for any number of goroutines.
+// Broker is a connection to a message broker. It may be used by any number of goroutines.
 type Broker interface {
 	io.Closer
-	// Name names the broker, with its version where the broker tells it: "NATS JetStream
-	// 2.15.2", "Hermes, 3 nodes".
+	// Name names the broker, with its version if the broker reports it: "NATS JetStream 2.15.2", "Hermes, 3 nodes".
 	Name() string
-	// CreateTopic makes a topic and its groups, empty. One that is there is Conflict,
-	// unless [Topic.IfAbsent].
+	// CreateTopic creates a topic and its groups, empty. An existing topic is Conflict, unless [Topic.IfAbsent].
 	CreateTopic(ctx context.Context, t Topic) error
-	// DeleteTopic removes a topic with all it holds; one that is not there is no error.
-	// RabbitMQ cannot list a topic's groups, so that they have to be named.
+	// DeleteTopic removes a topic with everything in it. A missing topic is no error. The caller must name its
+	// groups, since RabbitMQ cannot list them.
 	DeleteTopic(ctx context.Context, t Topic) error
 	// Publisher returns a publisher.
 	Publisher(ctx context.Context, c PublisherConfig) (Publisher, error)
-	// Subscribe gives the group's messages to handle until the subscriber is closed. It
-	// returns once the broker has registered it. A topic or group that is not there is
-	// NotFound.
+	// Subscribe passes the messages of the group to handle until the subscriber is closed. It returns once the
+	// broker has registered it. A missing topic or group is NotFound.
 	Subscribe(ctx context.Context, s Subscription, handle Handler) (Subscriber, error)
-	// Depth is how many messages the group has not dealt with, those that it was given
-	// included; on RabbitMQ, which does not tell, those are included for work queues only.
+	// Depth is how many messages the group has not dealt with, including those that were delivered to it. RabbitMQ
+	// does not report delivered ones; there they are included for work queues only.
 	Depth(ctx context.Context, topic, group string) (int, error)
 }
 
-// NodesName names a cluster whose broker tells no version: "Hermes, 3 nodes", "Kafka, 1 broker".
+// NodesName names a cluster whose broker does not report a version: "Hermes, 3 nodes", "Kafka, 1 broker".
 func NodesName(broker string, members int, member string) string {
 	if members != 1 {
 		member += "s"
@@ -203,63 +200,59 @@ func NodesName(broker string, members int, member string) string {
 	return fmt.Sprintf("%s, %d %s", broker, members, member)
 }
 
-// PublisherConfig says how messages are published.
+// PublisherConfig configures a publisher.
 type PublisherConfig struct {
-	// Topic must be there, or the publisher is NotFound; "": the publisher does not look.
+	// Topic must exist, or Publisher returns NotFound; "": this is not checked.
 	Topic string
-	// MaxInFlight is how many sends are to be under way at once, of a publisher of calls;
-	// 0: 1.
+	// MaxInFlight is how many sends of a publisher of calls may be in progress at once; 0: 1.
 	MaxInFlight int
 	// Unconfirmed sends are done once they were written, and promise nothing.
 	Unconfirmed bool
-	// Transient messages need not be on disk.
+	// Transient messages need not be written to disk.
 	Transient bool
-	// Shared has the publisher use the broker's own connection, with others, and not one
-	// for it alone.
+	// Shared makes the publisher use the connection of the broker, together with others, instead of a separate one.
 	Shared bool
-	// FailFast has a send to a broker that is away fail at once, where it could wait.
+	// FailFast makes a send to an unavailable broker fail at once instead of waiting.
 	FailFast bool
 }
 
-// Receipt tells when messages were handed over, by this process's clock. What a
-// publisher does not know is zero.
+// Receipt says when messages were sent and confirmed, by the clock of this process. Times that the publisher does
+// not know are zero.
 type Receipt struct {
-	Written   time.Time // to the connection, all of it
+	Written   time.Time // all of it, to the connection
 	Confirmed time.Time // by the broker; zero if unconfirmed
 }
 
 // Publisher sends messages.
 type Publisher interface {
 	io.Closer
-	// Calls reports whether a send waits for its acknowledgement, as a call does: up
-	// to MaxInFlight may then be under way, from as many goroutines. Otherwise Send waits
-	// only for room.
+	// Calls reports whether a send waits for its acknowledgement, as a call does. Then up to MaxInFlight sends may
+	// be in progress, each on its own goroutine. Otherwise Send waits only for buffer space.
 	Calls() bool
-	// Send hands over messages of one topic, and calls done once, when all are
-	// acknowledged or that will not be known; from any goroutine, which done must not
-	// block, and perhaps before Send returns. Bodies belong to the publisher from then on.
+	// Send sends messages of one topic, and calls done once, when all are acknowledged or the outcome will never be
+	// known. done may be called on any goroutine, possibly before Send returns, and must not block. The publisher
+	// owns the bodies from the call on.
 	Send(ctx context.Context, topic string, batch []Message, done func(Receipt, error))
-	// Away is why the broker takes nothing just now, Unavailable; nil: it does, as far as
-	// is known. The channel is closed when the broker may have gone, or come back.
+	// Away returns why the broker currently takes nothing, as Unavailable; nil: it does, as far as is known. The
+	// channel is closed when that may have changed.
 	Away() (changed <-chan struct{}, why error)
 }
 
-// Subscription says what is read, and how.
+// Subscription says what to read, and how.
 type Subscription struct {
 	Topic, Group string
-	// Prefetch is how many messages may be with the subscriber, not dealt with.
-	// 0: [PrefetchUsual].
+	// Prefetch is how many messages the subscriber may hold unacknowledged. 0: [PrefetchUsual].
 	Prefetch int
-	// Concurrency is how many handlers may run at once; 0: 1. More than Prefetch never do.
+	// Concurrency is how many handlers may run at once; 0: 1. It is bounded by Prefetch.
 	Concurrency int
-	// Retry is the longest pause of [Retry] that the handler asks for.
+	// Retry is the longest pause of [Retry] that the handler requests.
 	Retry time.Duration `json:",omitempty"`
 }
 
-// PrefetchUsual is how many messages a subscriber is given ahead.
+// PrefetchUsual is the default of [Subscription.Prefetch].
 const PrefetchUsual = 1024
 
-// Ahead is Prefetch with its default.
+// Ahead returns Prefetch with its default.
 func (s Subscription) Ahead() int {
 	if s.Prefetch > 0 {
 		return s.Prefetch
@@ -267,35 +260,35 @@ func (s Subscription) Ahead() int {
 	return PrefetchUsual
 }
 
-// Handlers is Concurrency with its default and bound.
+// Handlers returns Concurrency with its default and bound.
 func (s Subscription) Handlers() int { return min(max(s.Concurrency, 1), s.Ahead()) }
 
 // Delivery is a message as a handler gets it.
 type Delivery struct {
 	Message
-	// Attempt counts from 1 where the broker tells, and is 0 where it does not; a message
-	// whose subscriber died comes again with a higher one, or with Redelivered alone.
+	// Attempt counts from 1 if the broker reports it, and is 0 if not. A message whose subscriber died is delivered
+	// again with a higher Attempt, or with Redelivered alone.
 	Attempt     int
 	Redelivered bool
-	// Failures is how often the message was retried before. Where the server counts
-	// deliveries, one whose subscriber died or ended is among them.
+	// Failures is how often the message was retried before. If the server counts deliveries, those to subscribers
+	// that died or ended are included.
 	Failures int
-	// Place is the message's number in its topic; 0 where the broker tells none.
+	// Place is the number of the message in its topic; 0 if the broker reports none.
 	Place uint64
 }
 
-// Handler deals with a message, whose body is its own until it returns. ctx ends when the
-// subscriber is closed; what the handler says after that counts still.
+// Handler processes a message. It owns the body until it returns. ctx ends when the subscriber is closed; the
+// disposition returned after that still counts.
 type Handler func(ctx context.Context, d Delivery) Disposition
 
-// Disposition is what becomes of a message: Ack, the zero value, Retry or Stop.
+// Disposition decides what happens to a message: Ack, the zero value, Retry or Stop.
 type Disposition struct {
 	Do    Verb
 	After time.Duration // of RetryLater
-	Why   string        // of RetryLater: what a broker that keeps reasons is told
+	Why   string        // of RetryLater: the reason, for a broker that keeps reasons
 }
 
-// Verb is what is done with a message.
+// Verb is the action of a [Disposition].
 type Verb uint8
 
 // The verbs.
@@ -308,23 +301,23 @@ const (
 // Ack says that a message is dealt with.
 func Ack() Disposition { return Disposition{} }
 
-// Retry says that a message is to come again, after a pause.
+// Retry asks for a message to be delivered again, after a pause.
 func Retry(after time.Duration, why string) Disposition { return Disposition{RetryLater, after, why} }
 
-// Stop says that a message is not dealt with, and that nothing more is to be given: the
-// broker gives it to the group again, and it did not fail.
+// Stop says that a message is not dealt with, and that no more are wanted: the broker delivers it to the group
+// again, and it does not count as failed.
 func Stop() Disposition { return Disposition{Do: StopReading} }
 
-// Subscriber is a subscription under way.
+// Subscriber is an active subscription.
 type Subscriber interface {
-	// Close ends it, having waited for the handlers: what they dealt with is dealt
-	// with for good if the broker can be told before ctx ends. Without an end of ctx it
-	// waits for handlers as long as they take, and for the broker no longer than a moment.
+	// Close ends the subscription and waits for the handlers. Messages they dealt with stay acknowledged if the
+	// broker can be told before ctx ends. If ctx never ends, Close waits for handlers as long as they take, and for
+	// the broker only briefly.
 	Close(ctx context.Context) error
-	// Done is closed once nothing is given any more, though it was not closed.
+	// Done is closed when no more messages will be delivered although Close was not called.
 	Done() <-chan struct{}
-	// Err is why; nil while all is well.
+	// Err returns the reason; nil while the subscription works.
 	Err() error
-	// Ready reports whether the broker knows of it just now and sends it messages.
+	// Ready reports whether the broker currently knows the subscriber and sends it messages.
 	Ready() bool
 }

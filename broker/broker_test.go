@@ -6,7 +6,7 @@ import (
 	"wirelab/broker"
 )
 
-// A cluster of one has one node, and not one nodes.
+// A cluster of one has "1 node", not "1 nodes".
 func TestNodesName(t *testing.T) {
 	t.Parallel()
 	for members, want := range map[int]string{0: "Kafka, 0 brokers", 1: "Kafka, 1 broker", 3: "Kafka, 3 brokers"} {

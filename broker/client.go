@@ -7,9 +7,8 @@ import (
 	"wirelab"
 )
 
-// Together returns what a publisher calls with the answer of each of a send's n messages,
-// from any goroutine. With the last it calls done: with an error, if there was any, or
-// with the last receipt.
+// Together returns a function for a publisher to call with the answer of each of the n messages of a send, on any
+// goroutine. The last call calls done: with an error if any answer was one, else with the last receipt.
 func Together(n int, done func(Receipt, error)) func(Receipt, error) {
 	if n == 1 {
 		return done
@@ -33,21 +32,20 @@ func Together(n int, done func(Receipt, error)) func(Receipt, error) {
 	}
 }
 
-// ErrLost is what a send fails with whose connection broke before the broker had answered:
-// the messages may be kept, or not. Who sends them again may have them twice.
+// ErrLost is the error of a send whose connection broke before the broker had answered: the messages may be stored
+// or not. Sending them again may store them twice.
 var ErrLost = wirelab.Errorf(wirelab.Unavailable, "the connection to the broker broke")
 
-// ErrClosed is what a closed broker, and what was made of it, answers.
+// ErrClosed is the error of a closed broker, and of publishers and subscribers made from it.
 var ErrClosed = wirelab.Errorf(wirelab.Unavailable, "the connection was closed")
 
-// ErrStuck is what [Subscriber.Close] returns when its context ends before the handler.
+// ErrStuck returns the error of [Subscriber.Close] if its context ends before the handlers do.
 func ErrStuck() error {
 	return wirelab.Errorf(wirelab.DeadlineExceeded, "a handler did not return")
 }
 
-// The names of work queues: a topic of QueuePrefix and the queue's name, read by group
-// Consumers, and one of DeadPrefix for its dead letters, read by group Takers. RabbitMQ
-// keeps them as plain queues, and not as topics.
+// The names of work queues: a topic of QueuePrefix and the name of the queue, read by group Consumers, and one of
+// DeadPrefix for its dead letters, read by group Takers. RabbitMQ keeps them as plain queues instead of topics.
 const (
 	QueuePrefix = "wirelab-queue-"
 	DeadPrefix  = "wirelab-dead-"

@@ -5,35 +5,35 @@ import (
 	"sync"
 )
 
-// Reading is the life of a subscriber, for those that implement [Subscriber]. It is stopped by Close or by a
-// handler, or it fails by itself, and it is over once nothing of it runs.
+// Reading implements the life cycle of a [Subscriber]. Close or a handler stops it, or it fails by itself. It is
+// over when all its goroutines have ended.
 type Reading struct {
 	life context.Context //nolint:containedctx // the life of the subscriber's goroutines
 	stop context.CancelFunc
-	over chan struct{} // closed when nothing of it runs
+	over chan struct{} // closed when all goroutines have ended
 	done chan struct{} // closed if it failed
 
 	mu  sync.Mutex // guards err
 	err error
 }
 
-// NewReading begins one. It has the values of ctx, and outlives it.
+// NewReading begins a reading. It has the values of ctx, and does not end with it.
 func NewReading(ctx context.Context) *Reading {
 	r := &Reading{over: make(chan struct{}), done: make(chan struct{})}
 	r.life, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
 
-// Life ends when nothing more is to be given.
+// Life returns a context that ends when no more messages are to be delivered.
 func (r *Reading) Life() context.Context { return r.life }
 
-// Stopped reports whether nothing more is to be given.
+// Stopped reports whether no more messages are to be delivered.
 func (r *Reading) Stopped() bool { return r.life.Err() != nil }
 
-// Stop lets nothing more be given. It does not wait.
+// Stop stops deliveries. It does not wait.
 func (r *Reading) Stop() { r.stop() }
 
-// Fail notes why nothing is given any more, unless it was stopped before. The first reason stays.
+// Fail records why no more messages are delivered, unless the reading was stopped before. The first reason is kept.
 func (r *Reading) Fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,10 +43,10 @@ func (r *Reading) Fail(err error) {
 	}
 }
 
-// Over says, once, that nothing of it runs.
+// Over says that all goroutines have ended. It must be called once.
 func (r *Reading) Over() { close(r.over) }
 
-// Close stops it and waits until it is over. It implements [Subscriber] where nothing has to be done then.
+// Close stops the reading and waits until it is over. It implements [Subscriber] if there is nothing more to do.
 func (r *Reading) Close(ctx context.Context) error {
 	r.stop()
 	select {

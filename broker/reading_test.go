@@ -18,7 +18,7 @@ func isDone(r *broker.Reading) bool {
 	}
 }
 
-// A subscriber that failed says so, with its first reason. One that was stopped did not fail, whatever comes then.
+// A subscriber that failed returns its first error. One that was stopped did not fail, whatever follows.
 func TestReadingFails(t *testing.T) {
 	t.Parallel()
 	first := errors.New("first")
@@ -40,7 +40,8 @@ func TestReadingFails(t *testing.T) {
 	}
 }
 
-// Close waits until nothing runs, no longer than it may; a reading outlives the context that it began under.
+// TestReadingCloses checks that Close waits until all goroutines have ended, but not beyond its context, and that a
+// reading outlives the context it began under.
 func TestReadingCloses(t *testing.T) {
 	t.Parallel()
 	opening, cancel := context.WithCancel(t.Context())

@@ -9,14 +9,13 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// Account keeps what became of each message, by its id: a count alone hides a
-// message that is lost where another came twice. It may be used by several
-// goroutines.
+// Account records what became of each message, by its id. A count alone would hide a lost message if another was
+// delivered twice. It may be used by several goroutines.
 type Account struct {
 	mu       sync.Mutex // guards all below
 	messages map[string]*outcome
-	next     int // place of the next published
-	furthest int // place of the furthest delivered
+	next     int // position of the next published message
+	furthest int // position of the furthest delivered message
 	tally    Tally
 }
 
@@ -28,19 +27,19 @@ type outcome struct {
 	delivered int
 }
 
-// Tally is the sum of an account.
+// Tally is the summary of an account.
 type Tally struct {
-	Published  int      // ids that were handed to a publisher
-	Confirmed  int      // of those, that the broker promised to keep
-	Delivered  int      // of those, that came
+	Published  int      // ids that were passed to a publisher
+	Confirmed  int      // of those, confirmed by the broker
+	Delivered  int      // of those, delivered
 	Duplicated int      // deliveries beyond the first of an id
-	Reordered  int      // first deliveries that came after one published later
-	Missing    []string // confirmed, and never came; in the order of publishing
-	Unknown    []string // came, and were never published
-	Altered    []string // came with another body
+	Reordered  int      // first deliveries after one that was published later
+	Missing    []string // confirmed, and never delivered; in the order of publishing
+	Unknown    []string // delivered, and never published
+	Altered    []string // delivered with another body
 }
 
-// String gives the numbers of all, and the first few ids of what is wrong.
+// String gives all counts, and the first few ids of each kind of fault.
 func (t Tally) String() string {
 	return fmt.Sprintf("%d published, %d confirmed, %d delivered, %d duplicated, %d reordered, "+
 		"missing %v, unknown %v, altered %v",
@@ -55,10 +54,10 @@ func few(ids []string) string {
 	return fmt.Sprintf("%q", ids)
 }
 
-// NewAccount returns an account of nothing.
+// NewAccount returns an empty account.
 func NewAccount() *Account { return &Account{messages: map[string]*outcome{}} }
 
-// Published notes that a message is about to be handed to a publisher.
+// Published records that a message is about to be passed to a publisher.
 func (a *Account) Published(m workqueue.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,8 +69,7 @@ func (a *Account) Published(m workqueue.Message) {
 	a.tally.Published++
 }
 
-// Confirmed notes that the broker promised to keep a published message, and
-// returns how many it has promised so far.
+// Confirmed records that the broker confirmed a published message, and returns how many it has confirmed so far.
 func (a *Account) Confirmed(id string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,7 +80,7 @@ func (a *Account) Confirmed(id string) int {
 	return a.tally.Confirmed
 }
 
-// Delivered notes that a message came, and returns how many different ones have.
+// Delivered records a delivery, and returns how many different messages have been delivered.
 func (a *Account) Delivered(m workqueue.Message) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +105,7 @@ func (a *Account) Delivered(m workqueue.Message) int {
 	return a.tally.Delivered
 }
 
-// Tally returns the sum so far.
+// Tally returns the summary so far.
 func (a *Account) Tally() Tally {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,23 +16,23 @@ type Fault string
 const (
 	Lose    Fault = "lose"
 	Double  Fault = "double"
-	Reorder Fault = "reorder" // one comes behind the next of its sender
-	Corrupt Fault = "corrupt" // a bit of it is another
+	Reorder Fault = "reorder" // a message is delivered after the next one of its sender
+	Corrupt Fault = "corrupt" // one bit of it is flipped
 )
 
-// Faults are all of them.
+// Faults returns all faults.
 func Faults() []Fault { return []Fault{Lose, Double, Reorder, Corrupt} }
 
-// Faulty does wrong by a broker's messages on their way to a subscriber, having
-// acknowledged each: what a driver's account must see, whatever the load.
+// Faulty damages the messages of a broker on their way to a subscriber, after each was acknowledged. A driver's
+// account must detect every fault, whatever the load.
 type Faulty struct {
 	broker.Broker
 	Fault Fault
 	Every uint64 // > 1
-	// Sender tells by a message whose it is, for [Reorder]: two of different senders
-	// that are turned are in no wrong order, since nobody said which is first.
+	// Sender returns the sender of a message, for [Reorder]. Two swapped messages of different senders are in no
+	// wrong order, since no order between senders is promised.
 	Sender func(body []byte) uint64
-	// Done counts the faults done.
+	// Done counts the injected faults.
 	Done  atomic.Uint64
 	count atomic.Uint64
 }
@@ -41,12 +41,12 @@ type Faulty struct {
 func (f *Faulty) Subscribe(
 	ctx context.Context, s broker.Subscription, handle broker.Handler,
 ) (broker.Subscriber, error) {
-	var mu sync.Mutex // guards held, though one reader has no need of it
+	var mu sync.Mutex // guards held, although a single reader does not need it
 	var held *broker.Delivery
 	return f.Broker.Subscribe(ctx, s, func(ctx context.Context, d broker.Delivery) broker.Disposition {
 		mu.Lock()
 		defer mu.Unlock()
-		// While one is held back no other is: given out now it might yet come in order.
+		// Only one message is held back at a time: one released now might still arrive in order.
 		if f.count.Add(1)%f.Every == 0 && held == nil {
 			f.Done.Add(1)
 			switch f.Fault {
@@ -65,7 +65,7 @@ func (f *Faulty) Subscribe(
 			}
 		}
 		said := handle(ctx, d)
-		// The same one again, which another fault may make of it, is no later one.
+		// A duplicate of the held message, from another fault, is not a later message.
 		if held != nil && f.Sender(held.Body) == f.Sender(d.Body) && !bytes.Equal(held.Body, d.Body) {
 			handle(ctx, *held)
 			held = nil

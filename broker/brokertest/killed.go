@@ -11,9 +11,8 @@ import (
 	"wirelab/broker"
 )
 
-// Killed has kill end a broker's server and start it again, while messages are sent
-// and read. Each send must be answered, what was acknowledged must arrive, and the
-// reader go on by itself.
+// Killed calls kill to end a broker's server and start it again while messages are sent and read. Each send must be
+// answered, every acknowledged message must arrive, and the reader must continue by itself.
 func Killed(t *testing.T, of broker.Broker, kill func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
@@ -41,14 +40,14 @@ func Killed(t *testing.T, of broker.Broker, kill func(context.Context) error) {
 	x.must(sub.Close(closing))
 }
 
-// A server is killed after so many messages, and sent to until it has acknowledged
-// so many more once it is back.
+// The server is killed after this many messages; sending continues until it has acknowledged this many more after
+// the restart.
 const (
 	killedAfter = 500
 	backFor     = 500
 )
 
-// book is what is known of messages.
+// book records the state of each message.
 type book struct {
 	mu                 sync.Mutex // guards all below
 	seen, acknowledged map[string]bool
@@ -69,7 +68,7 @@ func (b *book) answered(body string, err error) {
 	}
 }
 
-// count is how many were acknowledged so far.
+// count returns how many were acknowledged so far.
 func (b *book) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,15 +86,14 @@ func (b *book) missing() (n int) {
 	return n
 }
 
-// sendThrough sends before, while and after the server is killed, and waits for every
-// answer.
+// sendThrough sends before, during and after the kill, and waits for every answer.
 func (x *trial) sendThrough(topic string, b *book, kill func(context.Context) error) {
 	x.Helper()
 	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})
 	x.must(err)
 	var open sync.WaitGroup
 	killed := make(chan error, 1)
-	enough := math.MaxInt // messages acknowledged, once the server is back
+	enough := math.MaxInt // acknowledgements to wait for, set once the server is back
 	for n := 0; b.count() < enough; n++ {
 		if x.ctx.Err() != nil {
 			x.Fatalf("%d messages were acknowledged, too few after the server was back", b.count())

@@ -11,8 +11,8 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// memory is a broker that keeps the contract in the plainest way, and breaks it
-// where it is told to. It shows that the suite can be passed, and that it sees.
+// memory is the simplest broker that keeps the contract, and breaks it in the way that fault selects. It shows that
+// the suite can be passed, and that it detects each fault.
 type memory struct {
 	fault fault
 
@@ -22,7 +22,7 @@ type memory struct {
 	queues  map[string]*memoryQueue
 }
 
-// fault is what a broken broker does.
+// fault is how a broken broker breaks the contract.
 type fault int
 
 const (
@@ -108,7 +108,7 @@ func (s *memory) kill() {
 	s.tell()
 }
 
-// release gives back what those consumers hold.
+// release returns the messages that those consumers hold to the queue.
 func (q *memoryQueue) release(whose func(*memoryBroker) bool) {
 	for it, holder := range q.held {
 		if whose(holder) {
@@ -121,7 +121,7 @@ func (q *memoryQueue) release(whose func(*memoryBroker) bool) {
 type memoryBroker struct {
 	*memory
 	severed, closed bool // guarded by memory.mu
-	taking          int  // consumers, of whatever queue; likewise
+	taking          int  // consumers of any queue; guarded likewise
 }
 
 func (b *memoryBroker) Consuming(workqueue.Options) bool {
@@ -161,7 +161,7 @@ func (b *memoryBroker) Close() error {
 	return nil
 }
 
-// reach waits until the server can be reached, and holds mu where it returns nil.
+// reach waits until the server can be reached. If it returns nil, the caller holds mu.
 func (b *memoryBroker) reach(ctx context.Context, o workqueue.Options) error {
 	if err := o.Complete().Validate(); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (b *memoryBroker) reach(ctx context.Context, o workqueue.Options) error {
 	}
 }
 
-// find is reach, and the queue.
+// find is reach, then looks up the queue.
 func (b *memoryBroker) find(ctx context.Context, o workqueue.Options) (*memoryQueue, error) {
 	if err := b.reach(ctx, o); err != nil {
 		return nil, err
@@ -319,7 +319,7 @@ func (p *memoryPublisher) Publish(ctx context.Context, m workqueue.Message) (wor
 	return r, nil
 }
 
-// room takes a place among those that wait, if there is one.
+// room takes a place among the waiting calls, if there is one.
 func (p *memoryPublisher) room() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -391,13 +391,13 @@ func (b *memoryBroker) Consume(ctx context.Context, o workqueue.Options, handle 
 	}
 }
 
-// done deals with a message after its handler; mu is held.
+// done applies the result of a handler to its message; mu is held.
 func (b *memoryBroker) done(ctx context.Context, q *memoryQueue, it *item, o workqueue.Options, err error) {
 	if q.held[it] != b {
 		if b.fault == believesTheDead {
 			q.ready = slices.DeleteFunc(q.ready, func(other *item) bool { return other.ID > it.ID })
 		}
-		return // no longer ours
+		return // the message was taken from this consumer
 	}
 	if b.severed {
 		return

@@ -9,10 +9,10 @@ import (
 	"wirelab/broker"
 )
 
-// acks is a handler that deals with everything.
+// acks is a handler that acknowledges everything.
 func acks(context.Context, broker.Delivery) broker.Disposition { return broker.Ack() }
 
-// counted: a group's depth is what it has not dealt with.
+// counted checks that the depth of a group is the number of messages it has not dealt with.
 func (x *trial) counted() {
 	t := x.topic("g", "other")
 	x.send(t.Name, series("m", 30)...)
@@ -22,12 +22,12 @@ func (x *trial) counted() {
 	r.close()
 	x.depth(t.Name, "g", 0)
 	x.depth(t.Name, "other", 30)
-	if _, err := x.broker.Depth(x.ctx, "nobody-made-it", "g"); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := x.broker.Depth(x.ctx, "no-such-topic", "g"); wirelab.CodeOf(err) != wirelab.NotFound {
 		x.Errorf("the depth of a topic that is not there: %v, want NotFound", err)
 	}
 }
 
-// depth waits until a group has so many.
+// depth waits until the group has the wanted depth.
 func (x *trial) depth(topic, group string, want int) {
 	x.Helper()
 	for limit := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -42,7 +42,7 @@ func (x *trial) depth(topic, group string, want int) {
 	}
 }
 
-// retried: what a handler asks for again comes again, and it alone.
+// retried checks that a message is delivered again if its handler asks for it, and no other message is.
 func (x *trial) retried() {
 	t := x.topic("g")
 	want := series("m", 10)
@@ -86,7 +86,7 @@ func (x *trial) retried() {
 	x.depth(t.Name, "g", 0)
 }
 
-// abreast: as many handlers run at once as may.
+// abreast checks that as many handlers run at once as the subscription allows.
 func (x *trial) abreast() {
 	const handlers = 5
 	t := x.topic("g")
@@ -123,7 +123,7 @@ func (x *trial) abreast() {
 	}
 }
 
-// named: ids stay with messages, and a receipt tells when they were confirmed.
+// named checks that ids stay with messages, and that a receipt has the time of confirmation.
 func (x *trial) named() {
 	t := x.topic("g")
 	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{Topic: t.Name})
@@ -149,13 +149,13 @@ func (x *trial) named() {
 		x.Fatal("nothing came")
 	}
 	(&reader{trial: x, sub: sub}).close()
-	_, err = x.broker.Publisher(x.ctx, broker.PublisherConfig{Topic: "nobody-made-it"})
+	_, err = x.broker.Publisher(x.ctx, broker.PublisherConfig{Topic: "no-such-topic"})
 	if wirelab.CodeOf(err) != wirelab.NotFound {
 		x.Errorf("a publisher to a topic that is not there: %v, want NotFound", err)
 	}
 }
 
-// absentOnly: a topic is made unless it is there.
+// absentOnly checks that a topic is created unless it exists.
 func (x *trial) absentOnly() {
 	t := x.topic("g")
 	x.send(t.Name, "kept")

@@ -14,39 +14,38 @@ import (
 	"wirelab/internal/together"
 )
 
-// Server is a message broker that the suite may hurt.
+// Server is a message broker that the suite may kill.
 type Server struct {
-	// Kinds are those that it has; each is tried.
+	// Kinds are the kinds of queues that it has; each is tested.
 	Kinds []workqueue.Kind
-	// Open connects to it. The suite closes what it gets.
+	// Open connects to it. The suite closes the connection.
 	Open func(ctx context.Context) (workqueue.Queues, error)
-	// Hasty is Open for checks that leave the server in peace: what it declares need
-	// not outlive the server. nil: as Open.
+	// Hasty is Open for checks that do not kill the server: queues it declares need not survive the server. nil: as
+	// Open.
 	Hasty func(ctx context.Context) (workqueue.Queues, error)
-	// Doomed connects in a way that cut then breaks for good, as if the client's
-	// process had been killed; see [Relay].
+	// Doomed opens a connection that cut breaks for good, as if the client's process had been killed; see [Relay].
 	Doomed func(ctx context.Context) (b workqueue.Queues, cut func(), err error)
-	// Kill ends the server at once, as kill -9 does; Revive starts it again with
-	// what is on its disk, at the same address, and returns once it takes connections.
+	// Kill ends the server at once, as kill -9 does. Revive starts it again with its data, at the same address, and
+	// returns once it accepts connections.
 	Kill, Revive func(ctx context.Context) error
-	// Patience is how long anything may take that must happen; 0: five minutes.
+	// Patience limits the wait for anything that must happen; 0: five minutes.
 	Patience time.Duration
 }
 
-// check is one clause of the contract.
+// check tests one clause of the contract.
 type check struct {
 	name string
 	run  func(b *bench)
 }
 
-// checkedShort is the rough check that -short keeps: it has most of the others in it.
+// checkedShort is the only rough check that runs with -short: it covers most of the others.
 const checkedShort = "publishers and consumers outlive a killed server"
 
-// calm are the checks that leave the server in peace; they run side by side.
+// calm returns the checks that do not kill the server. They run in parallel.
 func calm() []check {
 	return []check{
 		{"ids and bodies come whole", checkWhole},
-		{"what is outside the contract is refused", checkRefused},
+		{"messages outside the contract are refused", checkRefused},
 		{"one publisher's messages come in order", checkOrder},
 		{"many publishers and consumers lose and double nothing", checkMany},
 		{"prefetch is a bound, and is reached", checkPrefetch},
@@ -62,11 +61,11 @@ func calm() []check {
 		{"a queue is declared once", checkDeclare},
 		{"a queue that was not declared is not found", checkUndeclared},
 		{"an ended context ends every call", checkContext},
-		{"what is closed fails", checkClosed},
+		{"closed objects fail", checkClosed},
 	}
 }
 
-// rough are the checks that kill the server; one at a time, but of all kinds at once.
+// rough returns the checks that kill the server. They run one at a time, but for all kinds of queues at once.
 func rough() []check {
 	return []check{
 		{"what was confirmed outlives a killed server", checkKept},
@@ -75,14 +74,13 @@ func rough() []check {
 	}
 }
 
-// alone are the checks that count what runs.
+// alone returns the checks that count goroutines.
 func alone() []check {
 	return []check{{"nothing is left behind", checkLeaks}}
 }
 
-// RunQueue holds work queues to the contract of package workqueue, over any broker.
-// start starts a fresh server, once; the test that calls RunQueue
-// must not run beside others, since goroutines are counted.
+// RunQueue tests the contract of package workqueue over any broker. start starts a new server, and is called once.
+// The test that calls RunQueue must not run in parallel with others, since goroutines are counted.
 func RunQueue(t *testing.T, start func(t *testing.T) *Server) {
 	t.Helper()
 	s := start(t)
@@ -120,8 +118,7 @@ func RunQueue(t *testing.T, start func(t *testing.T) *Server) {
 	}
 }
 
-// runRough tries all kinds with one death of the server: one that takes seconds
-// to start does so once for all of them.
+// runRough tests all kinds with one kill of the server, since a server may take seconds to start.
 func runRough(t *testing.T, s *Server, c check) {
 	t.Helper()
 	share := together.New(len(s.Kinds))
@@ -139,13 +136,13 @@ func runRough(t *testing.T, s *Server, c check) {
 	}
 }
 
-// bench is what a check works with.
+// bench holds what a check works with.
 type bench struct {
 	testing.TB
 	server   *Server
 	kind     workqueue.Kind
 	patience time.Duration
-	ctx      context.Context // ends when patience does
+	ctx      context.Context // ends after Patience
 }
 
 func newBench(tb testing.TB, s *Server, kind workqueue.Kind) *bench {
@@ -159,7 +156,7 @@ func newBench(tb testing.TB, s *Server, kind workqueue.Kind) *bench {
 	return &bench{TB: tb, server: s, kind: kind, patience: patience, ctx: ctx}
 }
 
-// options are those of a queue of its own, completed and safe.
+// options returns the options of a new durable queue, with defaults filled in.
 func (b *bench) options() workqueue.Options {
 	o := workqueue.Options{
 		Name: "t-" + strings.ToLower(rand.Text()[:12]), Kind: b.kind, Confirms: true, Persistent: true,
@@ -168,7 +165,7 @@ func (b *bench) options() workqueue.Options {
 	return o.Complete()
 }
 
-// must ends the check at an error.
+// must ends the check if err is not nil.
 func (b *bench) must(err error, what string, args ...any) {
 	b.Helper()
 	if err != nil {
@@ -176,7 +173,7 @@ func (b *bench) must(err error, what string, args ...any) {
 	}
 }
 
-// coded checks that err is one of the codes.
+// coded checks that err has one of the codes.
 func (b *bench) coded(err error, what string, codes ...wirelab.Code) {
 	b.Helper()
 	for _, code := range codes {
@@ -187,7 +184,7 @@ func (b *bench) coded(err error, what string, codes ...wirelab.Code) {
 	b.Errorf("%s: error %v, want one of %v", what, err, codes)
 }
 
-// open connects; the connection is closed with the check.
+// open connects; the connection is closed at the end of the check.
 func (b *bench) open() workqueue.Queues {
 	b.Helper()
 	broker, err := b.server.Open(b.ctx)
@@ -196,14 +193,14 @@ func (b *bench) open() workqueue.Queues {
 	return broker
 }
 
-// closed checks what a Close in a cleanup returned.
+// closed checks the result of a Close in a cleanup.
 func (b *bench) closed(err error) {
 	if err != nil {
 		b.Errorf("close: %v", err)
 	}
 }
 
-// declare connects, declares, and deletes the queue with the check.
+// declare connects and declares a queue, which is deleted at the end of the check.
 func (b *bench) declare(o workqueue.Options) workqueue.Queues {
 	b.Helper()
 	broker := b.open()
@@ -218,7 +215,7 @@ func (b *bench) declare(o workqueue.Options) workqueue.Queues {
 	return broker
 }
 
-// publisher returns a publisher that is closed with the check.
+// publisher returns a publisher that is closed at the end of the check.
 func (b *bench) publisher(broker workqueue.Queues, o workqueue.Options) workqueue.Publisher {
 	b.Helper()
 	p, err := broker.Publisher(b.ctx, o)
@@ -227,7 +224,7 @@ func (b *bench) publisher(broker workqueue.Queues, o workqueue.Options) workqueu
 	return p
 }
 
-// publish hands messages over, one after the other.
+// publish publishes messages, one after the other.
 func (b *bench) publish(p workqueue.Publisher, messages ...workqueue.Message) {
 	b.Helper()
 	for _, m := range messages {
@@ -236,11 +233,11 @@ func (b *bench) publish(p workqueue.Publisher, messages ...workqueue.Message) {
 	}
 }
 
-// handler is what a check does with a delivery.
+// handler is the function that a check runs for each delivery.
 type handler = func(ctx context.Context, d workqueue.Delivery) error
 
-// consume runs a consumer until stop, or the check's end. Stop returns once it
-// has ended, which must have been well.
+// consume runs a consumer until stop is called or the check ends. stop returns once the consumer has ended, which
+// must be without an error.
 func (b *bench) consume(broker workqueue.Queues, o workqueue.Options, handle handler) (stop func()) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	ended := make(chan error, 1)
@@ -255,7 +252,7 @@ func (b *bench) consume(broker workqueue.Queues, o workqueue.Options, handle han
 	return stop
 }
 
-// take receives one value within patience.
+// take receives one value, and fails after Patience.
 func take[V any](b *bench, from <-chan V, what string) V {
 	b.Helper()
 	select {
@@ -267,7 +264,7 @@ func take[V any](b *bench, from <-chan V, what string) V {
 	}
 }
 
-// put hands a value to a channel that is large enough for all, unless the check is over.
+// put sends a value to a channel with room for all, unless the check has ended.
 func put[V any](ctx context.Context, to chan<- V, v V) {
 	select {
 	case to <- v:
@@ -275,7 +272,7 @@ func put[V any](ctx context.Context, to chan<- V, v V) {
 	}
 }
 
-// settle waits until the queue and its dead letters hold so many.
+// settle waits until the queue and its dead letters have these depths.
 func (b *bench) settle(broker workqueue.Queues, o workqueue.Options, waiting, dead int) {
 	b.Helper()
 	again := time.NewTicker(20 * time.Millisecond)
@@ -296,7 +293,7 @@ func (b *bench) settle(broker workqueue.Queues, o workqueue.Options, waiting, de
 	}
 }
 
-// message returns the nth message of a series, with a body that tells it.
+// message returns message n of a series, with a body that contains n.
 func message(n int) workqueue.Message {
 	id := fmt.Sprintf("m-%06d", n)
 	return workqueue.Message{ID: id, Body: []byte(`{"id":"` + id + `"}`)}
@@ -310,7 +307,7 @@ func messages(n int) []workqueue.Message {
 	return all
 }
 
-// flag is raised when all has come, for good: a duplicate may be the last.
+// flag is set when all messages have arrived. It stays set, since the last delivery may be a duplicate.
 type flag struct {
 	ended chan struct{}
 	end   func()

@@ -17,12 +17,12 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// A broker that keeps the contract passes.
+// TestQueueSuitePasses checks that a broker which keeps the contract passes.
 func TestQueueSuitePasses(t *testing.T) {
 	RunQueue(t, func(*testing.T) *Server { return newMemory(none).server(time.Minute) })
 }
 
-// Queues over the reference of brokers keep the contract.
+// TestQueuesOverMemory checks that work queues over the reference broker keep the contract.
 func TestQueuesOverMemory(t *testing.T) {
 	RunQueue(t, func(*testing.T) *Server {
 		s := brokermemory.NewServer()
@@ -39,7 +39,7 @@ func TestQueuesOverMemory(t *testing.T) {
 	})
 }
 
-// A broker that breaks one clause is caught by the check of that clause.
+// TestQueueSuiteSees checks that a broker which breaks one clause fails the check of that clause.
 func TestQueueSuiteSees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("most faults are seen by what does not come, in half a second each")
@@ -49,7 +49,7 @@ func TestQueueSuiteSees(t *testing.T) {
 		doublesOne:             "many publishers and consumers lose and double nothing",
 		swapsTwo:               "one publisher's messages come in order",
 		altersBody:             "ids and bodies come whole",
-		takesAnyID:             "what is outside the contract is refused",
+		takesAnyID:             "messages outside the contract are refused",
 		givesOneMore:           "prefetch is a bound, and is reached",
 		triesOnceMore:          "what fails comes again until it is a dead letter",
 		triesOnceLess:          "what fails twice and then succeeds is done",
@@ -88,7 +88,7 @@ func TestQueueSuiteSees(t *testing.T) {
 	}
 }
 
-// recorder is a test that may fail without failing the one it runs in.
+// recorder is a test whose failure does not fail the test it runs in.
 type recorder struct {
 	testing.TB
 	ctx context.Context
@@ -138,7 +138,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 // exit ends the test's goroutine.
 func (*recorder) exit() { runtime.Goexit() }
 
-// The account tells what a count would not: here one is lost and another came
+// TestAccount checks that the account detects what a count would hide: one message lost and another delivered
 // twice. Guards ms-M15.
 func TestAccount(t *testing.T) {
 	t.Parallel()
@@ -164,8 +164,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// A relay passes bytes both ways until it is cut, which ends what is open and
-// takes nothing more.
+// TestRelay checks that a relay passes bytes both ways until it is cut, which ends open connections and accepts no
+// new ones.
 func TestRelay(t *testing.T) {
 	t.Parallel()
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
@@ -198,11 +198,11 @@ func TestRelay(t *testing.T) {
 		t.Errorf("%q came back, %v", back, err)
 	}
 	r.Cut()
-	r.Cut() // again: nothing
+	r.Cut() // a second Cut does nothing
 	if n, err := c.Read(back); err == nil {
 		t.Errorf("%d bytes came through a cut relay", n)
 	}
-	// Its port is not asked: it may be another process's by now.
+	// The port is not dialled: by now it may belong to another process.
 	if _, err := r.listener.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a cut relay listens: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// checkWhole: what a message holds is not looked at on its way.
+// checkWhole: the content of a message is never altered.
 func checkWhole(b *bench) {
 	every := make([]byte, 256)
 	for i := range every {
@@ -67,7 +67,7 @@ func checkWhole(b *bench) {
 	}
 }
 
-// faultless checks that every message came once, whole.
+// faultless checks that every message was delivered once, unaltered.
 func (b *bench) faultless(a *Account) {
 	b.Helper()
 	if sum := a.Tally(); sum.Delivered != sum.Published ||
@@ -76,7 +76,7 @@ func (b *bench) faultless(a *Account) {
 	}
 }
 
-// checkRefused: nothing that is outside the contract reaches a broker.
+// checkRefused: messages and names that violate the contract do not reach a broker.
 func checkRefused(b *bench) {
 	o := b.options()
 	broker := b.declare(o)
@@ -115,7 +115,7 @@ func checkRefused(b *bench) {
 
 func nothing(context.Context, workqueue.Delivery) error { return nil }
 
-// checkOrder: with one handler at a time and no faults, order is the publisher's.
+// checkOrder: with one handler at a time and no faults, messages arrive in the order of publishing.
 func checkOrder(b *bench) {
 	const n = 300
 	o := b.options()
@@ -141,7 +141,7 @@ func checkOrder(b *bench) {
 	}
 }
 
-// checkMany: several publishers' many goroutines, several consumers.
+// checkMany: several publishers used by many goroutines, several consumers.
 func checkMany(b *bench) {
 	const publishers, callers, each = 2, 8, 50
 	o := b.options()
@@ -179,8 +179,8 @@ func checkMany(b *bench) {
 	b.faultless(account)
 }
 
-// checkPrefetch: a consumer is given as many messages as it may have, no more:
-// the rest is there for another one. Guards ms-D06.
+// checkPrefetch: a consumer is given as many messages as its prefetch allows and no more; the rest is available to
+// another consumer. Guards ms-D06.
 func checkPrefetch(b *bench) {
 	o := b.options()
 	o.Prefetch = 4
@@ -218,7 +218,7 @@ func checkPrefetch(b *bench) {
 	for range 8 {
 		take(b, entered, "the eight that the first consumer may not have")
 	}
-	b.settle(broker, o, 12, 0) // those with consumers included
+	b.settle(broker, o, 12, 0) // including those delivered to consumers
 	close(leave)
 	b.settle(broker, o, 0, 0)
 	if first.most() != 4 || second.most() != 8 {
@@ -226,7 +226,7 @@ func checkPrefetch(b *bench) {
 	}
 }
 
-// gauge is a level that remembers its highest.
+// gauge is a level that remembers its maximum.
 type gauge struct {
 	mu         sync.Mutex // guards both
 	level, top int
@@ -245,7 +245,7 @@ func (g *gauge) most() int {
 	return g.top
 }
 
-// checkDeclare: declaring again changes nothing; another kind is another queue.
+// checkDeclare: declaring a queue again changes nothing; another kind is another queue.
 func checkDeclare(b *bench) {
 	o := b.options()
 	broker := b.declare(o)
@@ -264,8 +264,8 @@ func checkDeclare(b *bench) {
 	b.settle(broker, o, 1, 0)
 }
 
-// checkConsuming: who asks is told of his own consumers alone, and what is
-// published once there is one comes to it.
+// checkConsuming: Consuming reports the consumers of this connection only, and a message published while it is true
+// reaches one.
 func checkConsuming(b *bench) {
 	o := b.options()
 	broker, other := b.declare(o), b.open()
@@ -281,7 +281,7 @@ func checkConsuming(b *bench) {
 	b.consuming(broker, o, false)
 }
 
-// consuming waits until a broker tells so of itself.
+// consuming waits until a broker reports the wanted state.
 func (b *bench) consuming(broker workqueue.Queues, o workqueue.Options, want bool) {
 	b.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
@@ -295,7 +295,7 @@ func (b *bench) consuming(broker workqueue.Queues, o workqueue.Options, want boo
 	}
 }
 
-// checkUndeclared: nothing makes a queue by the way, to which messages then go unseen.
+// checkUndeclared: no call creates a queue as a side effect, since messages sent to it would go unnoticed.
 func checkUndeclared(b *bench) {
 	o := b.options()
 	broker := b.open()
@@ -306,11 +306,11 @@ func checkUndeclared(b *bench) {
 	b.coded(err, "depth", wirelab.NotFound)
 	_, err = broker.Dead(b.ctx, o, 1)
 	b.coded(err, "dead", wirelab.NotFound)
-	b.must(broker.Delete(b.ctx, o), "delete what is not there")
+	b.must(broker.Delete(b.ctx, o), "delete a missing queue")
 }
 
-// checkContext: a call whose context has ended fails with that, but for a
-// consumer, which has then ended as it was told to.
+// checkContext: a call whose context has ended fails with the error of the context. A consumer whose context ended
+// returns nil, because that is the way to stop it.
 func checkContext(b *bench) {
 	o := b.options()
 	broker := b.declare(o)
@@ -330,7 +330,7 @@ func checkContext(b *bench) {
 	b.must(broker.Consume(ended, o, nothing), "consume")
 }
 
-// checkClosed: what is closed says so, and may be closed again.
+// checkClosed: closed objects return an error that says so, and may be closed again.
 func checkClosed(b *bench) {
 	o := b.options()
 	b.declare(o)

@@ -11,15 +11,14 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// calls counts handlers' calls by id.
+// calls counts the calls of handlers by message id.
 type calls struct {
 	mu   sync.Mutex // guards both
 	of   map[string]int
 	last map[string]workqueue.Delivery
 }
 
-// note counts one and returns how many there were with it. Attempts of a broker
-// that tells them must rise.
+// note counts a call and returns the count of that id. If the broker reports attempts, they must rise.
 func (c *calls) note(b *bench, d workqueue.Delivery) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +48,8 @@ func (c *calls) count(id string) int {
 	return c.of[id]
 }
 
-// checkAttempts: a message that fails every time is tried so often, then put
-// aside, whole; the others are done. Guards ms-D05.
+// checkAttempts: a message that fails every time is tried the configured number of times, then becomes a dead
+// letter, unaltered; the others are processed. Guards ms-D05.
 func checkAttempts(b *bench) {
 	o := b.options()
 	o.Attempts, o.Prefetch = 3, 8
@@ -79,7 +78,7 @@ func checkAttempts(b *bench) {
 	b.dead(broker, o, all[2])
 }
 
-// dead takes all dead letters and checks that they are these.
+// dead takes all dead letters and checks that they are the wanted ones.
 func (b *bench) dead(broker workqueue.Queues, o workqueue.Options, want ...workqueue.Message) {
 	b.Helper()
 	got, err := broker.Dead(b.ctx, o, len(want)+10)
@@ -99,7 +98,7 @@ func (b *bench) dead(broker workqueue.Queues, o workqueue.Options, want ...workq
 	b.settle(broker, o, 0, 0)
 }
 
-// checkRecovers: a fault that passes costs attempts, not the message.
+// checkRecovers: a temporary fault costs attempts, not the message.
 func checkRecovers(b *bench) {
 	o := b.options()
 	o.Attempts = 3
@@ -120,8 +119,8 @@ func checkRecovers(b *bench) {
 	}
 }
 
-// checkMeanwhile: while a message waits for its next attempt, which here is for
-// longer than the check, others pass, even where one is handled at a time.
+// checkMeanwhile: while a message waits for its next attempt, here for longer than the check takes, others pass it,
+// even with one handler at a time.
 func checkMeanwhile(b *bench) {
 	o := b.options()
 	o.Prefetch, o.Retry = 1, time.Hour
@@ -141,7 +140,7 @@ func checkMeanwhile(b *bench) {
 	b.settle(broker, o, 3, 0)
 }
 
-// checkHopeless: what is wrong with the message itself is not tried again.
+// checkHopeless: an error of the message itself is not retried.
 func checkHopeless(b *bench) {
 	o := b.options()
 	o.Retry = time.Hour
@@ -168,8 +167,8 @@ func checkHopeless(b *bench) {
 	b.dead(broker, o, all[0], all[1])
 }
 
-// checkCancelled: the end of a consumer is no fault of its messages, not even
-// of those that may not fail once.
+// checkCancelled: the end of a consumer does not count as a failure of its messages, even if only one attempt is
+// allowed.
 func checkCancelled(b *bench) {
 	o := b.options()
 	o.Attempts, o.Prefetch = 1, 5
@@ -202,8 +201,8 @@ func checkCancelled(b *bench) {
 	b.settle(broker, o, 0, 0)
 }
 
-// checkFinished: what a handler finishes after its consumer was told to end
-// counts, since Consume waits for it.
+// checkFinished: a message that a handler finishes after its consumer was told to end counts as handled, since
+// Consume waits for the handler.
 func checkFinished(b *bench) {
 	o := b.options()
 	broker := b.declare(o)
@@ -219,7 +218,7 @@ func checkFinished(b *bench) {
 	}
 	var stopping sync.WaitGroup
 	stopping.Go(func() { stop(); close(ended) })
-	// One that does not wait is caught nearly always, one that does is never blamed.
+	// The pause catches nearly every Consume that does not wait, and never fails one that does.
 	late := time.NewTimer(100 * time.Millisecond)
 	defer late.Stop()
 	select {
@@ -232,7 +231,7 @@ func checkFinished(b *bench) {
 	b.settle(broker, o, 0, 0)
 }
 
-// held waits until leave is closed, or the check is over.
+// held waits until leave is closed or the check has ended.
 func (b *bench) held(leave <-chan struct{}) error {
 	select {
 	case <-leave:
@@ -242,8 +241,8 @@ func (b *bench) held(leave <-chan struct{}) error {
 	}
 }
 
-// checkKilled: messages belong to a consumer only as long as it lives. What it
-// says afterwards counts for nothing. Guards ms-D04.
+// checkKilled: messages belong to a consumer only while it is alive. Its later acknowledgements have no effect.
+// Guards ms-D04.
 func checkKilled(b *bench) {
 	o := b.options()
 	o.Prefetch = 10
@@ -255,8 +254,8 @@ func checkKilled(b *bench) {
 		account.Confirmed(m.ID)
 	}
 	doomed, cut, err := b.server.Doomed(b.ctx)
-	b.must(err, "open what is to be cut")
-	b.Cleanup(func() { cut(); _ = doomed.Close() }) // its server is out of reach
+	b.must(err, "open a connection to cut")
+	b.Cleanup(func() { cut(); _ = doomed.Close() }) // the server cannot be reached any more
 	entered, leave := make(chan string, 50), make(chan struct{})
 	stop := b.consume(doomed, o, func(_ context.Context, d workqueue.Delivery) error {
 		put(b.ctx, entered, d.ID)
@@ -280,8 +279,7 @@ func checkKilled(b *bench) {
 	b.faultless(account)
 }
 
-// checkDead: dead letters are counted, taken as many as one wants, and go with
-// their queue.
+// checkDead: dead letters are counted, can be taken in any number, and are deleted with their queue.
 func checkDead(b *bench) {
 	o := b.options()
 	broker := b.declare(o)

@@ -19,8 +19,7 @@ func (b *bench) restart() {
 	b.must(b.server.Revive(b.ctx), "revive")
 }
 
-// checkKept: a confirmation of a persistent message is a promise that outlives
-// the server, and so is what put a message aside. Guards ms-D04.
+// checkKept: a confirmed persistent message survives the server, and so does a dead letter. Guards ms-D04.
 func checkKept(b *bench) {
 	const n = 200
 	o := b.options()
@@ -55,8 +54,8 @@ func checkKept(b *bench) {
 	b.dead(broker, o, letter)
 }
 
-// checkThrough: both ends go on by themselves; no call fails for a server that
-// comes back in time. Guards ms-D07.
+// checkThrough: publishers and consumers continue by themselves, and no call fails if the server is back in time.
+// Guards ms-D07.
 func checkThrough(b *bench) {
 	const callers, each, killAt = 4, 250, 300
 	o := b.options()
@@ -101,8 +100,8 @@ func checkThrough(b *bench) {
 	}
 }
 
-// checkAway: while the server is away a bounded number of calls waits, one more
-// fails at once, deadlines hold, and what waited is done once it is back.
+// checkAway: while the server is down a bounded number of calls waits, one more fails at once, deadlines are kept,
+// and the waiting calls complete once the server is back.
 func checkAway(b *bench) {
 	const buffer, more = 3, 4
 	o := b.options()
@@ -118,7 +117,7 @@ func checkAway(b *bench) {
 	b.must(b.server.Kill(b.ctx), "kill")
 	b.consuming(broker, o, false)
 
-	// Each has a context of its own: one of those that wait is given up below.
+	// Each call has its own context, because one of the waiting calls is cancelled below.
 	results := make([]chan error, buffer+more)
 	giveUp := make([]context.CancelFunc, buffer+more)
 	failed := make(chan int, buffer+more)
@@ -152,7 +151,7 @@ func checkAway(b *bench) {
 	b.late("publish", func(ctx context.Context) error { _, err := p.Publish(ctx, message(90)); return err })
 	b.late("depth", func(ctx context.Context) error { _, _, err := broker.Depth(ctx, o); return err })
 	b.late("declare", func(ctx context.Context) error { return broker.Declare(ctx, o) })
-	stop() // a consumer's end waits for no server
+	stop() // ending a consumer does not wait for the server
 	other := b.consume(broker, o, handle)
 	b.must(b.server.Revive(b.ctx), "revive")
 	b.consuming(broker, o, true)
@@ -171,7 +170,7 @@ func checkAway(b *bench) {
 	other()
 }
 
-// late checks that a call whose time is up while the server is away says so.
+// late checks that a call whose deadline passes while the server is down returns DeadlineExceeded.
 func (b *bench) late(what string, call func(context.Context) error) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 150*time.Millisecond)
@@ -179,14 +178,13 @@ func (b *bench) late(what string, call func(context.Context) error) {
 	b.coded(call(ctx), what+" while the server is away", wirelab.Unavailable)
 }
 
-// checkLeaks: what is closed leaves no goroutine, not even where its server is
-// out of reach.
+// checkLeaks: closed objects leave no goroutine, even if the server cannot be reached.
 func checkLeaks(b *bench) {
 	o := b.options()
 	b.declare(o)
 	before := goleak.IgnoreCurrent()
 	doomed, cut, err := b.server.Doomed(b.ctx)
-	b.must(err, "open what is to be cut")
+	b.must(err, "open a connection to cut")
 	healthy, err := b.server.Open(b.ctx)
 	b.must(err, "open")
 	for _, broker := range []workqueue.Queues{healthy, doomed} {

@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// Relay passes the bytes of TCP connections on to an address, until it is cut.
-// To the broker a client behind a cut relay is one whose process was killed: its
-// connection is gone, without a word, and it does not come back.
+// Relay forwards TCP connections to an address until it is cut. To the broker, a client behind a cut relay looks
+// like one whose process was killed: its connection is gone without a goodbye, and it does not come back.
 type Relay struct {
 	listener net.Listener
 	target   string
@@ -35,15 +34,15 @@ func NewRelay(ctx context.Context, target string) (*Relay, error) {
 // Address is where the relay listens, host:port.
 func (r *Relay) Address() string { return r.listener.Addr().String() }
 
-// Cut breaks every connection, takes no more, and waits until all has ended.
+// Cut breaks every connection, accepts no more, and waits until all goroutines have ended.
 func (r *Relay) Cut() {
 	r.mu.Lock()
 	r.cut = true
 	for c := range r.open {
-		_ = c.Close() // broken, not said goodbye to
+		_ = c.Close() // abrupt, without a closing handshake
 	}
 	r.mu.Unlock()
-	_ = r.listener.Close() // again: nothing
+	_ = r.listener.Close() // a second Close has no effect
 	r.running.Wait()
 }
 
@@ -57,7 +56,7 @@ func (r *Relay) accept() {
 	}
 }
 
-// hold keeps a connection to be broken, unless it is too late.
+// hold registers a connection to be broken by Cut, unless Cut was called already.
 func (r *Relay) hold(c net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,15 +70,15 @@ func (r *Relay) drop(c net.Conn) {
 	r.mu.Lock()
 	delete(r.open, c)
 	r.mu.Unlock()
-	_ = c.Close() // perhaps broken already
+	_ = c.Close() // may be broken already
 }
 
-// carry passes bytes both ways until either end is done.
+// carry copies bytes both ways until either end closes.
 func (r *Relay) carry(near net.Conn) {
 	defer r.drop(near)
 	far, err := net.Dial("tcp", r.target)
 	if err != nil {
-		return // the server is away: the client sees its connection end
+		return // the server is down: the client sees its connection end
 	}
 	defer r.drop(far)
 	if !r.hold(near) || !r.hold(far) {
@@ -89,7 +88,7 @@ func (r *Relay) carry(near net.Conn) {
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 		both.Go(func() {
 			_, err := io.Copy(way[0], way[1])
-			// One end's end is the other's, so that neither is left half open.
+			// When one end closes, so does the other: no connection is left half open.
 			_ = errors.Join(err, way[0].Close(), way[1].Close())
 		})
 	}

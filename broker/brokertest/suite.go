@@ -1,6 +1,5 @@
-// Package brokertest holds a broker's driver to the contract of package broker, and
-// makes any broker a faulty one for those who are to notice. It judges by the content of
-// every message, and starts no broker.
+// Package brokertest tests a broker's driver against the contract of package broker, and turns any broker into a
+// faulty one for tests of fault detection. It checks the content of every message, and starts no broker.
 package brokertest
 
 import (
@@ -18,10 +17,10 @@ import (
 	"wirelab/broker"
 )
 
-// patience is how long anything may take before a test gives up.
+// patience limits the wait for anything that must happen.
 const patience = 2 * time.Minute
 
-// Run tries a broker that open connects to, each time anew.
+// Run tests a broker. open connects to it, anew for each check.
 func Run(t *testing.T, open func(t *testing.T) broker.Broker) {
 	t.Helper()
 	for _, c := range []struct {
@@ -29,7 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) broker.Broker) {
 		try  func(*trial)
 	}{
 		{"each group gets every message in order", (*trial).groups},
-		{"a group keeps what nobody reads", (*trial).kept},
+		{"a group keeps messages without a reader", (*trial).kept},
 		{"what was not dealt with comes again", (*trial).again},
 		{"what a handler does not deal with", (*trial).undealt},
 		{"many senders at once", (*trial).crowd},
@@ -42,7 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) broker.Broker) {
 		{"a topic made unless it is there", (*trial).absentOnly},
 		{"ids and publishers of one topic", (*trial).named},
 		{"how much a group has", (*trial).counted},
-		{"what is retried comes again", (*trial).retried},
+		{"a retried message is delivered again", (*trial).retried},
 		{"several handlers at once", (*trial).abreast},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -60,7 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) broker.Broker) {
 	}
 }
 
-// trial is one test under way.
+// trial is a running check.
 type trial struct {
 	*testing.T
 	ctx    context.Context //nolint:containedctx // the test's
@@ -74,7 +73,7 @@ func (x *trial) must(err error) {
 	}
 }
 
-// topic makes a topic of a name that no other test has, and removes it at the end.
+// topic creates a topic with a name that no other check uses, and deletes it at the end.
 func (x *trial) topic(groups ...string) broker.Topic {
 	x.Helper()
 	t := broker.Topic{Name: "t-" + strings.ToLower(rand.Text()), Groups: groups}
@@ -89,7 +88,7 @@ func (x *trial) topic(groups ...string) broker.Topic {
 	return t
 }
 
-// send sends bodies one after the other, each a send of its own, and waits for all.
+// send sends the bodies one after the other, one per send, and waits for all.
 func (x *trial) send(topic string, bodies ...string) {
 	x.Helper()
 	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})
@@ -136,7 +135,7 @@ func (x *trial) read(topic, group string, ahead int, handle func(string)) *reade
 	return r
 }
 
-// take waits for so many messages.
+// take waits for n messages.
 func (r *reader) take(n int) []string {
 	r.Helper()
 	var all []string
@@ -160,14 +159,14 @@ func (r *reader) close() {
 	r.must(r.sub.Close(ctx))
 }
 
-// nothing checks that nothing more comes for a while.
+// nothing checks that no more messages arrive for a while.
 func (r *reader) nothing() {
 	r.Helper()
 	limit := time.NewTimer(200 * time.Millisecond)
 	defer limit.Stop()
 	select {
 	case body := <-r.got:
-		r.Errorf("%.40q came, which nobody sent or which came before", body)
+		r.Errorf("%.40q was never sent, or came before", body)
 	case <-limit.C:
 	}
 }
@@ -203,12 +202,12 @@ func (x *trial) kept() {
 		x.Errorf("got %v", got)
 	}
 	r.close()
-	r = x.read(t.Name, "later", 0, nil) // what was dealt with does not come again
+	r = x.read(t.Name, "later", 0, nil) // acknowledged messages are not delivered again
 	r.nothing()
 	r.close()
 }
 
-// again: a reader is closed while it has most of its messages before it.
+// again closes a reader while it holds most of its messages unread.
 func (x *trial) again() {
 	t := x.topic("g")
 	want := series("m", 200)
@@ -220,7 +219,7 @@ func (x *trial) again() {
 		}
 	})
 	before := r.take(20)
-	go func() { // ends by itself
+	go func() { // ends when the context does
 		timer := time.NewTimer(100 * time.Millisecond)
 		defer timer.Stop()
 		<-timer.C
@@ -238,14 +237,14 @@ func (x *trial) again() {
 	next.nothing()
 	next.close()
 	got := slices.Concat(before, after)
-	slices.Sort(got) // what was given ahead may come in another order
+	slices.Sort(got) // messages that were prefetched may come in another order
 	if !slices.Equal(got, want) {
 		x.Errorf("got %v", got)
 	}
 }
 
-// undealt: a handler that says that it has not dealt with a message is given no
-// more, and the message comes to the next.
+// undealt checks that a handler that returns Stop gets no more messages, and that the message goes to the next
+// subscriber.
 func (x *trial) undealt() {
 	t := x.topic("g")
 	want := series("m", 20)
@@ -344,7 +343,7 @@ func (x *trial) sizes() {
 	for _, size := range []int{1, 100, 64 << 10, broker.BodyLimit} {
 		body := make([]byte, size)
 		for i := range body {
-			body[i] = byte(i * 7) // every byte there is, not UTF-8
+			body[i] = byte(i * 7) // every byte value, so not UTF-8
 		}
 		want = append(want, string(body))
 	}
@@ -382,19 +381,19 @@ func (x *trial) conflict() {
 }
 
 func (x *trial) absent() {
-	absent := broker.Subscription{Topic: "nobody-made-it", Group: "g"}
+	absent := broker.Subscription{Topic: "no-such-topic", Group: "g"}
 	if _, err := x.broker.Subscribe(x.ctx, absent, acks); wirelab.CodeOf(err) != wirelab.NotFound {
 		x.Errorf("subscribing to it: %v, want NotFound", err)
 	}
 	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})
 	x.must(err)
 	answered := make(chan error, 1)
-	p.Send(x.ctx, "nobody-made-it", broker.Messages([]byte{1}), func(_ broker.Receipt, err error) { answered <- err })
+	p.Send(x.ctx, "no-such-topic", broker.Messages([]byte{1}), func(_ broker.Receipt, err error) { answered <- err })
 	if err := <-answered; err == nil {
 		x.Error("a message under it was acknowledged")
 	}
 	x.must(p.Close())
-	x.must(x.broker.DeleteTopic(x.ctx, broker.Topic{Name: "nobody-made-it", Groups: []string{"g"}}))
+	x.must(x.broker.DeleteTopic(x.ctx, broker.Topic{Name: "no-such-topic", Groups: []string{"g"}}))
 }
 
 func (x *trial) removed() {

@@ -1,6 +1,6 @@
-// Package drivers lists what speaks to message brokers: each a protocol, the kind of broker
-// that speaks it, and what connects to it. It is a list: it starts no broker,
-// and knows neither what is sent nor who asks.
+// Package drivers lists the drivers for message brokers: each has a protocol, the kind of broker that speaks it,
+// and a function that connects. It is only a list: it starts no broker, and knows neither the messages nor its
+// callers.
 package drivers
 
 import (
@@ -25,8 +25,7 @@ const (
 	Kafka    = "kafka"
 )
 
-// Started are the kinds of which clusters are started here, by name: Kafka, which runs on
-// Java, is not among them.
+// Started returns the names of the kinds that we start clusters of. Kafka is not among them, because it needs Java.
 func Started() []string {
 	names := kinds.Names()
 	slices.Sort(names)
@@ -38,15 +37,15 @@ type Driver struct {
 	Protocol wirelab.Protocol
 	Kind     string
 	Client   string // library
-	// Calls is whether each send waits for its acknowledgement, so that as many are
-	// made as are to be under way.
+	// Calls reports whether each send waits for its acknowledgement, so that the number of concurrent sends is the
+	// number in flight.
 	Calls bool
-	// Check tells what is wrong with a variant and durability, before anything connects.
+	// Check validates a variant and durability before anything connects.
 	Check func(broker.Config) error
 	Open  func(ctx context.Context, c broker.Config) (broker.Broker, error)
 }
 
-// All returns all drivers, those of one kind together.
+// All returns all drivers, grouped by kind.
 func All() []Driver {
 	return []Driver{
 		hermesDriver("hermes-grpc", "HTTP/2", "gRPC", "Protocol Buffers", "grpc-go", hermes.GRPC),
@@ -79,7 +78,7 @@ func All() []Driver {
 	}
 }
 
-// opened keeps a driver that is not there from becoming a broker that is.
+// opened prevents a nil *B from becoming a non-nil interface when an open failed.
 func opened[B broker.Broker](b B, err error) (broker.Broker, error) {
 	if err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func hermesDriver(name, transport, framing, encoding, client string, api hermes.
 	}
 }
 
-// protocol is one that no server of a cell speaks, since a cluster does.
+// protocol returns a protocol that no server of a cell speaks, since a cluster does.
 func protocol(name, transport, framing, encoding string, multiplexed bool) wirelab.Protocol {
 	return wirelab.Protocol{
 		Name: name, Transport: transport, Framing: framing, Encoding: encoding,
@@ -105,7 +104,7 @@ func protocol(name, transport, framing, encoding string, multiplexed bool) wirel
 	}
 }
 
-// Find returns the driver of a protocol's name.
+// Find returns the driver of the protocol with that name.
 func Find(protocol string) (Driver, error) {
 	var known []string
 	for _, w := range All() {
@@ -117,7 +116,7 @@ func Find(protocol string) (Driver, error) {
 	return Driver{}, wirelab.UnknownName("protocol of messaging", protocol, known)
 }
 
-// Open connects to a broker by a protocol's name.
+// Open connects to a broker by the name of its protocol.
 func Open(ctx context.Context, protocol string, c broker.Config) (broker.Broker, error) {
 	w, err := Find(protocol)
 	if err != nil {
@@ -126,7 +125,7 @@ func Open(ctx context.Context, protocol string, c broker.Config) (broker.Broker,
 	return w.Open(ctx, c)
 }
 
-// Queues connects to a broker of a kind, by its URL, as a service does that has work queues.
+// Queues connects to a broker of a kind by its URL, and returns its work queues, as a service needs them.
 func Queues(ctx context.Context, kind, url string) (workqueue.Queues, error) {
 	c := broker.Config{Addresses: []string{url}, Patient: true}
 	open := map[string]func() (broker.Broker, error){

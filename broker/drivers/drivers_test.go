@@ -9,14 +9,15 @@ import (
 	"wirelab/broker/kinds"
 )
 
-// A kind that is listed has a driver, and work queues: what commands know of, they can use.
+// TestEachKindIsDriven checks that each listed kind has a driver and work queues, so that commands can use every
+// kind they know.
 func TestEachKindIsDriven(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds.All() {
 		if !slices.ContainsFunc(drivers.All(), func(d drivers.Driver) bool { return d.Kind == k.Name }) {
 			t.Errorf("%s has no driver", k.Name)
 		}
-		// Nobody is there; a kind that is not known would be another error.
+		// There is no server, which is Unavailable; an unknown kind would be another error.
 		_, err := drivers.Queues(t.Context(), k.Name, map[string]string{
 			kinds.RabbitMQ: "amqp://127.0.0.1:1/", kinds.NATS: "nats://127.0.0.1:1", kinds.Hermes: "no address",
 		}[k.Name])

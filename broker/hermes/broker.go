@@ -1,27 +1,28 @@
-// Package hermes is package broker's Broker with Hermes, by each of its APIs: gRPC calls,
-// a gRPC stream, REST, GraphQL, and the three kinds of calls in turns. Only publishing
-// differs: topics are made, and groups read, by the Go client, over gRPC. It knows a
-// cluster by the addresses of its nodes.
+// Package hermes implements package broker's Broker with Hermes, by each of its APIs: gRPC
+// calls, a gRPC stream, REST, GraphQL, and the three kinds of calls in turn. Only
+// publishing differs: the Go client creates topics and reads groups, over gRPC. The package
+// knows a cluster by the addresses of its nodes.
 //
-// # What differs from other brokers
+// # Differences from other brokers
 //
 //   - A topic has one kind, [broker.Quorum]. In mode consistent every message is on disk,
 //     fsync included, on a majority of nodes before it is confirmed. Transient topics and
 //     messages are kept as others are.
-//   - By the stream, what was written when the connection broke is published again with
-//     its number and stored once: nothing comes twice because of a publisher, and no send
-//     is lost to it.
-//   - Written is when the client had the message, whose own goroutine sends it at
-//     once, together with whatever else waits.
-//   - Deliveries are counted by the leader, in memory: under a new leader a message
-//     begins at its first attempt again.
-//   - The groups of work queues have attempts without end, since the consumer counts
-//     them: Hermes's own dead letters, topic hermes.dlq, are shared by all, and the end of a
-//     consumer would make one of a message that may not fail once. The acknowledgement's
-//     time is a day: whether a consumer's process lives tells the connection, or, if it
-//     hangs, gRPC's keepalive after half a minute.
-//   - A log keeps what was acknowledged until the topic's retention takes it. A topic that
-//     is made here has none. A node whose disk is nearly full refuses to publish.
+//   - By the stream, messages that were written when the connection broke are published
+//     again with their number and stored once: a publisher causes no duplicates, and no
+//     send is lost when its connection breaks.
+//   - Written is when the client had the message. Its own goroutine sends it at once,
+//     together with other waiting messages.
+//   - The leader counts deliveries in memory: under a new leader a message begins at its
+//     first attempt again.
+//   - The groups of work queues allow any number of attempts, since the consumer counts
+//     them. Hermes's own dead letters, topic hermes.dlq, are shared by all queues, and the
+//     end of a consumer would turn a message with a single attempt into a dead letter. The
+//     acknowledgement timeout is a day: the connection shows whether a consumer's process
+//     is alive or, if it hangs, gRPC's keepalive does after half a minute.
+//   - A log keeps acknowledged messages until the topic's retention removes them. A topic
+//     that is created here has no retention. A node whose disk is nearly full refuses to
+//     publish.
 package hermes
 
 import (
@@ -47,7 +48,7 @@ type API int
 
 // The APIs.
 const (
-	Stream  API = iota // PublishStream: many messages under way on one stream
+	Stream  API = iota // PublishStream: many messages in flight on one stream
 	GRPC               // a unary call for each send
 	REST               // POST with JSON over HTTP/1.1
 	GraphQL            // a mutation over HTTP/1.1
@@ -61,7 +62,7 @@ const (
 	Performance = "performance"
 )
 
-// modeOf is the mode of a variant, if that promises what durability says.
+// modeOf returns the mode of a variant, if it promises the durability.
 func modeOf(variant string, durability broker.Durability) (hermes.Mode, error) {
 	modes := map[string]hermes.Mode{
 		"": hermes.Consistent, Consistent: hermes.Consistent, Eventual: hermes.Eventual,
@@ -79,28 +80,28 @@ func modeOf(variant string, durability broker.Durability) (hermes.Mode, error) {
 	return mode, nil
 }
 
-// Check returns what is wrong with a variant and durability, if anything.
+// Check validates a variant and durability.
 func Check(c broker.Config) error {
 	_, err := modeOf(c.Variant, c.Durability)
 	return err
 }
 
 const (
-	openLimit    = 5 * time.Second // of a patient broker, to find a node
-	requestLimit = 2 * time.Second // of what is asked to see whether a node is there
-	// tryFor is how long a patient client tries anything again: whoever waits has a
-	// context that ends, and what nobody waits for was promised to be tried.
+	openLimit    = 5 * time.Second // for a patient broker to find a node
+	requestLimit = 2 * time.Second // for a request that checks whether a node answers
+	// tryFor is how long a patient client retries: every caller that waits has a context that ends, and work
+	// without a waiting caller was promised to be retried.
 	tryFor = 365 * 24 * time.Hour
-	// patience has a node asked for a sign of life that it may take 2 s to give, as
-	// long as NATS's pings. With the client's own, half a second, a busy machine makes
-	// a consumer look for another node, and what it has in hand come twice.
+	// patience makes the client allow a node 2 s to answer a health check, like the pings of NATS. With the
+	// client's default of half a second, a consumer on a busy machine changes to another node, and its
+	// unacknowledged messages are delivered twice.
 	patience = 20 * time.Second
 )
 
 // Scheme begins the address of a cluster.
 const Scheme = "hermes://"
 
-// Parse reads the address of a cluster, hermes://[TOKEN@]HOST:PORT[,HOST:PORT…].
+// Parse parses the address of a cluster, hermes://[TOKEN@]HOST:PORT[,HOST:PORT…].
 func Parse(address string) (nodes []string, token string, err error) {
 	rest, ok := strings.CutPrefix(address, Scheme)
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -112,7 +113,7 @@ func Parse(address string) (nodes []string, token string, err error) {
 		ok = ok && failed == nil && host != "" && port != ""
 	}
 	if !ok {
-		// The address may hold a token, and stays out of the message.
+		// The address may contain a token, so the message does not show it.
 		return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
 			"the address of Hermes is like hermes://token@host:9090,other:9090, the gRPC listeners of one node or more")
 	}
@@ -124,25 +125,24 @@ type Broker struct {
 	config broker.Config
 	mode   hermes.Mode
 	api    API
-	client *client.Client // makes topics and reads, and publishes for who shares it
+	client *client.Client // creates topics and reads, and publishes for publishers that share it
 	name   string
 
 	watching sync.WaitGroup
-	stop     context.CancelFunc // ends watching
+	stop     context.CancelFunc // ends watch
 
 	mu      sync.Mutex // guards all below
-	made    int        // publishers, for turns
+	made    int        // publishers, to assign APIs in turn
 	open    int        // connections to nodes
-	up      bool       // a node answered, and a connection has stood since
+	up      bool       // a node has answered, and at least one connection has been open since
 	closed  bool
-	changed chan struct{} // closed, and made anew, when one of the two above changes
+	changed chan struct{} // closed and replaced when up or closed changes
 }
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Open connects to a cluster by the gRPC listeners of its nodes, as host:port or as one
-// address like [Parse]'s; one node is enough, the others are learnt. Its variants are the
-// modes. A patient broker's Open takes at most 5 s.
+// Open connects to a cluster by the gRPC listeners of its nodes, as host:port or as one address like [Parse]'s. One
+// node is enough; the client learns the others. The variants are the modes. With Patient, Open takes at most 5 s.
 func Open(ctx context.Context, c broker.Config, by API) (*Broker, error) {
 	if len(c.Addresses) == 1 && strings.HasPrefix(c.Addresses[0], Scheme) {
 		var err error
@@ -187,7 +187,7 @@ func Open(ctx context.Context, c broker.Config, by API) (*Broker, error) {
 	return b, nil
 }
 
-// dial makes a client.
+// dial creates a client.
 func (b *Broker) dial(connect func(ctx context.Context, address string) (net.Conn, error)) (*client.Client, error) {
 	o := client.Options{Addresses: b.config.Addresses, Token: b.config.Token, Connect: connect}
 	if b.config.Patient {
@@ -201,7 +201,7 @@ func (b *Broker) plain(ctx context.Context, address string) (net.Conn, error) {
 	return b.config.Connect(ctx, "tcp", address)
 }
 
-// Name implements [broker.Broker]: the nodes do not tell their version.
+// Name implements [broker.Broker]. Nodes do not report their version.
 func (b *Broker) Name() string { return b.name }
 
 // CreateTopic implements [broker.Broker].
@@ -212,7 +212,7 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	if t.Kind != "" && t.Kind != broker.Quorum {
 		return wirelab.Errorf(wirelab.Unimplemented, "Hermes has no %s queues, only %s", t.Kind, broker.Quorum)
 	}
-	if !t.IfAbsent { // to Hermes a topic that is there with the same settings is no conflict
+	if !t.IfAbsent { // Hermes does not treat an existing topic with the same settings as a conflict
 		_, err := b.client.Topic(ctx, t.Name, true)
 		if err == nil {
 			return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
@@ -223,7 +223,7 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	}
 	_, err := b.client.CreateTopic(ctx, api.Topic{Name: t.Name})
 	if err != nil && t.IfAbsent && wirelab.CodeOf(err) == wirelab.Conflict {
-		_, err = b.client.Topic(ctx, t.Name, true) // it was given a retention, which is its owner's to decide
+		_, err = b.client.Topic(ctx, t.Name, true) // it has a retention, which its owner has set
 	}
 	if err != nil {
 		return b.coded(ctx, err)
@@ -240,8 +240,8 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	return nil
 }
 
-// ackTimeout is when a message comes again that a member of a work queue holds. A handler
-// may take as long as it likes.
+// ackTimeout is when an unacknowledged message of a work queue is delivered again. It is long because a handler may
+// take as long as it likes.
 const ackTimeout = 24 * time.Hour
 
 // DeleteTopic implements [broker.Broker].
@@ -262,8 +262,7 @@ func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
 	return int(min(g.Lag, math.MaxInt32)), nil
 }
 
-// Publisher implements [broker.Broker]. One that shares the broker's connection publishes
-// by the stream.
+// Publisher implements [broker.Broker]. A publisher that shares the broker's connection uses the stream.
 func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broker.Publisher, error) {
 	if c.Topic != "" {
 		if _, err := b.client.Topic(ctx, c.Topic, true); err != nil {
@@ -284,7 +283,7 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	if err != nil {
 		return nil, err
 	}
-	// The one that leads first, which saves a hop, as other brokers' clients do.
+	// The leader comes first, which saves a hop, as clients of other brokers do.
 	slices.SortStableFunc(members, func(x, y api.Member) int {
 		switch {
 		case x.Leader == y.Leader:
@@ -304,8 +303,8 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	return newCaller(b, members)
 }
 
-// members are the nodes, once each has told where it is: one that has just started is
-// known by its number before it is by its addresses.
+// members returns the nodes once each has reported its addresses: a node that has just started is at first known by
+// its number only.
 func (b *Broker) members(ctx context.Context) ([]api.Member, error) {
 	for {
 		status, err := b.client.Status(ctx)
@@ -326,7 +325,7 @@ func (b *Broker) members(ctx context.Context) ([]api.Member, error) {
 	}
 }
 
-// turn is the API of the next publisher.
+// turn returns the API of the next publisher.
 func (b *Broker) turn() API {
 	if b.api != All {
 		return b.api

@@ -16,11 +16,11 @@ import (
 	wiregrpc "wirelab/wire/grpc"
 )
 
-// refusedPause is how long a caller waits after a node could not be asked, so that a
-// loop of calls does not spin while a cluster has no leader.
+// refusedPause is how long a caller waits after it could not reach a node, so that a loop of calls does not spin
+// while a cluster has no leader.
 const refusedPause = 10 * time.Millisecond
 
-// turns goes through nodes: the one that is asked, until it cannot be.
+// turns selects the node to call: the same one until it fails.
 type turns struct {
 	at    atomic.Int64
 	count int
@@ -28,7 +28,7 @@ type turns struct {
 
 func (t *turns) now() int { return int(t.at.Load()) % t.count }
 
-// next goes on from a node that could not be asked, unless another call has.
+// next moves on from a node that could not be reached, unless another call has done so.
 func (t *turns) next(from int) {
 	at := t.at.Load()
 	if int(at)%t.count == from {
@@ -36,8 +36,8 @@ func (t *turns) next(from int) {
 	}
 }
 
-// failed tells of a send that a node did not answer well. It is not tried again:
-// without a producer's number it could be stored twice.
+// failed handles a send without a good answer. It is not retried: without a producer's number it could be stored
+// twice.
 func (t *turns) failed(ctx context.Context, node int, err error) error {
 	switch wirelab.CodeOf(err) {
 	case wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.Internal:
@@ -52,7 +52,7 @@ func (t *turns) failed(ctx context.Context, node int, err error) error {
 	return err
 }
 
-// caller publishes by unary calls, over one connection to each node that it asks.
+// caller publishes by unary calls, over one connection to each node that it uses.
 type caller struct {
 	turns
 	conns []*grpc.ClientConn
@@ -110,7 +110,7 @@ func (c *caller) call(ctx context.Context, stub gen.HermesClient, topic string, 
 	return nil
 }
 
-// wireMessage is a message as gRPC has it.
+// wireMessage converts a message for gRPC.
 func wireMessage(m *broker.Message) *gen.Message {
 	w := &gen.Message{Payload: m.Body}
 	if m.ID != "" {
@@ -119,7 +119,7 @@ func wireMessage(m *broker.Message) *gen.Message {
 	return w
 }
 
-// Away implements [broker.Publisher]: each call finds out.
+// Away implements [broker.Publisher]: the state is unknown until a call is made.
 func (*turns) Away() (<-chan struct{}, error) { return nil, nil }
 
 // Close implements [broker.Publisher].

@@ -43,7 +43,7 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// cluster starts nodes, and stops them with the test.
+// cluster starts nodes, and stops them at the end of the test.
 func cluster(t *testing.T, nodes int) *local.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -99,15 +99,15 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestModesAreKept: each way tells the broker the mode, and none says that a quorum
-// has a message on disk where it need not (docs/origins.md hb-M11).
+// TestModesAreKept checks that each API passes the mode to the broker, and that none claims that a quorum has a
+// message on disk if the mode does not promise it (docs/origins.md hb-M11).
 func TestModesAreKept(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 1)
 	for name, way := range ways() {
 		t.Run(name, func(t *testing.T) {
-			// What mode performance acknowledges is kept for nobody: a group that reads
-			// later finds what was published in the other modes and no more.
+			// Messages acknowledged in mode performance are not kept: a group that reads later finds the messages
+			// of the other modes and no more.
 			for variant, kept := range map[string]bool{"": true, driver.Eventual: true, driver.Performance: false} {
 				b := open(t, broker.Config{Addresses: c.GRPC(), Variant: variant, Durability: broker.VendorDefault},
 					way)
@@ -115,7 +115,7 @@ func TestModesAreKept(t *testing.T) {
 				if err := b.CreateTopic(t.Context(), topic); err != nil {
 					t.Fatal(err)
 				}
-				for range 3 { // one of each kind of publishers
+				for range 3 { // one of each kind of publisher
 					publish(t, b, topic.Name)
 				}
 				var got atomic.Int64
@@ -176,7 +176,7 @@ func publish(t *testing.T, b broker.Broker, topic string) {
 	}
 }
 
-// TestConnectionsAreKept: as many as sends are under way, however many are made
+// TestConnectionsAreKept checks that there are as many connections as sends in flight, however many sends are made
 // (docs/origins.md hb-M07).
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
@@ -220,7 +220,8 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestRefusalIsAnError: what a resolver refuses comes with status 200 (docs/origins.md hb-M10).
+// TestRefusalIsAnError checks that the error of a resolver is detected although its status is 200 (docs/origins.md
+// hb-M10).
 func TestRefusalIsAnError(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 1)
@@ -233,7 +234,7 @@ func TestRefusalIsAnError(t *testing.T) {
 		answered := make(chan error, 1)
 		p.Send(
 			t.Context(),
-			"nobody-made-it",
+			"no-such-topic",
 			broker.Messages([]byte{1}),
 			func(_ broker.Receipt, err error) { answered <- err },
 		)
@@ -246,7 +247,7 @@ func TestRefusalIsAnError(t *testing.T) {
 	}
 }
 
-// TestNodeKilled: the node that leads is killed under each way of publishing.
+// TestNodeKilled kills the leader under each way of publishing.
 func TestNodeKilled(t *testing.T) {
 	t.Parallel()
 	all := ways()
@@ -275,7 +276,7 @@ func leads(ctx context.Context, t *testing.T, n *local.Node) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }() // nothing is under way
+	defer func() { _ = c.Close() }() // nothing is in flight
 	s, err := c.Status(ctx)
 	if err != nil {
 		t.Fatal(err)

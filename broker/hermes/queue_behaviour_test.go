@@ -36,7 +36,7 @@ func coded(t *testing.T, what string, err error, want wirelab.Code) {
 	}
 }
 
-// The address of a cluster is its nodes, with a token or without.
+// TestParse checks that the address of a cluster lists its nodes, with or without a token.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What cannot be opened says so soon.
+// TestOpenFails checks that a failing Open returns soon, with the cause.
 func TestOpenFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -76,17 +76,17 @@ func TestOpenFails(t *testing.T) {
 	brief, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := patient(brief, "hermes://127.0.0.1:1")
-	coded(t, "nobody there, and little time", err, wirelab.DeadlineExceeded)
+	coded(t, "no server, and little time", err, wirelab.DeadlineExceeded)
 	_, err = patient(t.Context(), "hermes://127.0.0.1:1")
-	coded(t, "nobody there", err, wirelab.Unavailable)
+	coded(t, "no server", err, wirelab.Unavailable)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	_, err = patient(ended, "hermes://127.0.0.1:1")
 	coded(t, "an ended context", err, wirelab.Canceled)
 }
 
-// The node that leads is killed in mid-stream, and the other two go on: no call
-// fails, and nothing that was confirmed is lost, though nobody starts it again.
+// TestLeaderIsKilled kills the leader in mid-stream while the other two nodes continue: no call fails, and no
+// confirmed message is lost, although the node is not restarted.
 func TestLeaderIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -151,7 +151,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	}
 }
 
-// leader is the node that leads.
+// leader returns the node that leads.
 func leader(t *testing.T, c *local.Cluster) *local.Node {
 	t.Helper()
 	s, err := connect(t, c).Status(t.Context())
@@ -171,9 +171,9 @@ func connect(t *testing.T, c *local.Cluster) *client.Client {
 	return admin
 }
 
-// What is beside the contract: another kind is none, a retention that somebody set
-// stays, a handler that panics has failed, and a message of somebody else, without
-// an id, is handed over as it is. Hermes's own dead letters stay empty.
+// TestBesideTheContract checks behaviour outside the contract: another kind of queue is refused; a retention set by
+// others stays; a handler that panics has failed; a message from other software, without an id, is delivered
+// unchanged. Hermes's own dead letters stay empty.
 func TestBesideTheContract(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -201,7 +201,7 @@ func TestBesideTheContract(t *testing.T) {
 		t.Context(),
 		topic,
 		vocabulary.Consistent,
-		&vocabulary.Message{Payload: []byte("somebody's")},
+		&vocabulary.Message{Payload: []byte("foreign")},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestBesideTheContract(t *testing.T) {
 	cancel()
 	consuming.Wait()
 	letters, err := b.Dead(t.Context(), once, 5)
-	if err != nil || len(letters) != 1 || letters[0].ID != "" || string(letters[0].Body) != "somebody's" {
+	if err != nil || len(letters) != 1 || letters[0].ID != "" || string(letters[0].Body) != "foreign" {
 		t.Errorf("dead letters %v, %v", letters, err)
 	}
 	if own, err := admin.Topic(t.Context(), vocabulary.DeadLetters, true); err != nil || own.Next != 0 {

@@ -35,7 +35,7 @@ func start(t *testing.T, nodes int) *local.Cluster {
 
 func address(c *local.Cluster) string { return driver.Scheme + strings.Join(c.GRPC(), ",") }
 
-// doomed connects by relays, one for each node: clients learn of the others.
+// doomed connects through relays, one for each node, because clients learn the addresses of all nodes.
 func doomed(ctx context.Context, c *local.Cluster) (workqueue.Queues, func(), error) {
 	relays := map[string]*brokertest.Relay{}
 	cut := func() {
@@ -73,8 +73,8 @@ func patient(ctx context.Context, address string) (*driver.Broker, error) {
 	return driver.Open(ctx, broker.Config{Addresses: []string{address}, Patient: true}, driver.Stream)
 }
 
-// contract is the contract of package workqueue, over a real cluster of processes, all
-// of whose nodes are killed together.
+// contract tests the contract of package workqueue over a real cluster of processes, whose nodes are all killed
+// together.
 func contract(t *testing.T, nodes int) {
 	brokertest.RunQueue(t, func(t *testing.T) *brokertest.Server {
 		c := start(t, nodes)
@@ -100,7 +100,7 @@ func contract(t *testing.T, nodes int) {
 	})
 }
 
-// Three nodes: what is confirmed is on the disks of two.
+// With three nodes, a confirmed message is on the disks of at least two.
 func TestQueueContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; that of one node does not")
@@ -108,5 +108,5 @@ func TestQueueContract(t *testing.T) {
 	contract(t, 3)
 }
 
-// One node, as the pipeline starts it.
+// TestQueueContractOfOneNode uses one node, as the pipeline starts it.
 func TestQueueContractOfOneNode(t *testing.T) { contract(t, 1) }

@@ -11,10 +11,10 @@ import (
 	"wirelab/broker"
 )
 
-// lookEvery is how often a cluster that is away is looked for.
+// lookEvery is the interval of the checks for an unavailable cluster.
 const lookEvery = 50 * time.Millisecond
 
-// Close implements [broker.Broker]. Calls that wait fail with Unavailable.
+// Close implements [broker.Broker]. Waiting calls fail with Unavailable.
 func (b *Broker) Close() error {
 	b.mu.Lock()
 	again := b.closed
@@ -30,7 +30,7 @@ func (b *Broker) Close() error {
 	return err
 }
 
-// tell wakes all who wait for a change; the lock is held.
+// tell wakes all who wait for a change; b.mu is held.
 func (b *Broker) tell() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -44,8 +44,8 @@ func (b *Broker) state() (up, closed bool, changed <-chan struct{}) {
 	return b.up, b.closed, b.changed
 }
 
-// connect opens a connection for the client, and counts it: when the last one has
-// ended the cluster is away.
+// connect opens a connection for the client and counts it: when the last one has ended, the cluster counts as
+// unavailable.
 func (b *Broker) connect(ctx context.Context, address string) (net.Conn, error) {
 	c, err := b.plain(ctx, address)
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *Broker) connect(ctx context.Context, address string) (net.Conn, error) 
 	return &counted{Conn: c, ended: sync.OnceFunc(b.left)}, nil
 }
 
-// counted is a connection that tells of its end.
+// counted is a connection that reports its end to the broker.
 type counted struct {
 	net.Conn
 	ended func()
@@ -79,7 +79,7 @@ func (b *Broker) left() {
 	}
 }
 
-// arrived notes that a node has answered, unless its connection has ended since.
+// arrived records that a node has answered, unless its connection has ended since.
 func (b *Broker) arrived() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *Broker) arrived() {
 	}
 }
 
-// watch looks for the cluster while it is away, until ctx ends.
+// watch tries to reach the cluster while it is unavailable, until ctx ends.
 func (b *Broker) watch(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -115,7 +115,7 @@ func (b *Broker) watch(ctx context.Context) {
 	}
 }
 
-// coded returns what a caller whose context is ctx is told of err.
+// coded returns the error for a caller with context ctx, given err from the client.
 func (b *Broker) coded(ctx context.Context, err error) error {
 	up, closed, _ := b.state()
 	switch {
@@ -130,11 +130,11 @@ func (b *Broker) coded(ctx context.Context, err error) error {
 	}
 	told := wirelab.Public(err)
 	switch told.Code {
-	case wirelab.DeadlineExceeded, wirelab.Canceled: // the client's own, which is not the caller's
+	case wirelab.DeadlineExceeded, wirelab.Canceled: // of the client, not of the caller
 		return wirelab.Errorf(wirelab.Unavailable, "Hermes: %s", told.Message)
 	}
 	return wirelab.Errorf(told.Code, "Hermes: %s", told.Message)
 }
 
-// errAway is what is told while no node answers.
+// errAway is the error while no node answers.
 var errAway = wirelab.Errorf(wirelab.Unavailable, "the cluster of Hermes is away")

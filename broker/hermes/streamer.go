@@ -11,8 +11,8 @@ import (
 	"wirelab/hermes/client"
 )
 
-// streamer publishes over a stream, by the Go client, which gathers what waits, numbers it,
-// and sends it again if its node went away.
+// streamer publishes over a stream with the Go client, which batches waiting messages, numbers them, and sends them
+// again if their node fails.
 type streamer struct {
 	broker *Broker
 	config broker.PublisherConfig
@@ -54,7 +54,7 @@ func (s *streamer) one(ctx context.Context, topic string, m *broker.Message, ans
 	}
 }
 
-// coded tells who looked for the topic when it began that it is gone.
+// coded reports a topic that was deleted as Unavailable if the publisher had checked that it exists.
 func (s *streamer) coded(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -67,7 +67,7 @@ func (s *streamer) coded(ctx context.Context, err error) error {
 	return s.broker.coded(ctx, err)
 }
 
-// Away implements [broker.Publisher]. The client of a publisher alone tries by itself.
+// Away implements [broker.Publisher]. A client that belongs to one publisher retries by itself.
 func (s *streamer) Away() (<-chan struct{}, error) {
 	up, closed, changed := s.broker.state()
 	switch {
@@ -82,8 +82,8 @@ func (s *streamer) Away() (<-chan struct{}, error) {
 // closeLimit is how long a publisher waits for answers when it is closed.
 const closeLimit = 10 * time.Second
 
-// Close implements [broker.Publisher]. Of a shared one, what is not confirmed is stored
-// first, as far as that is soon.
+// Close implements [broker.Publisher]. A shared publisher first waits until unconfirmed messages are stored, within
+// closeLimit.
 func (s *streamer) Close() (err error) {
 	s.once.Do(func() {
 		limit := closeLimit
@@ -95,7 +95,7 @@ func (s *streamer) Close() (err error) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
-		_ = s.client.Flush(ctx) // who was not answered is told so by Close
+		_ = s.client.Flush(ctx) // Close answers the sends that are left
 		if !s.config.Shared {
 			err = s.client.Close()
 		}
@@ -103,7 +103,7 @@ func (s *streamer) Close() (err error) {
 	return err
 }
 
-// envelope is a message as Hermes has it: its id is the key.
+// envelope converts a message for Hermes: its id becomes the key.
 func envelope(m *broker.Message) *hermes.Message {
 	e := &hermes.Message{Payload: m.Body}
 	if m.ID != "" {

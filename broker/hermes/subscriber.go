@@ -15,15 +15,15 @@ import (
 	"wirelab/hermes/record"
 )
 
-// rangesAtOne is how many ranges are acknowledged by one frame, at a subscriber's end.
+// rangesAtOne is how many ranges one frame acknowledges when a subscriber ends.
 const rangesAtOne = 1000
 
-// Subscribe implements [broker.Broker]. One of several handlers is given at most
-// [hermes.GroupRanges] messages at once.
+// Subscribe implements [broker.Broker]. A subscriber with several handlers gets at most [hermes.GroupRanges]
+// messages at once.
 func (b *Broker) Subscribe(
 	ctx context.Context, s broker.Subscription, handle broker.Handler,
 ) (broker.Subscriber, error) {
-	// A group that is not there would be made.
+	// Joining would create a missing group, so check first.
 	if _, err := b.client.Group(ctx, s.Topic, s.Group); err != nil {
 		return nil, b.coded(ctx, err)
 	}
@@ -49,24 +49,23 @@ func (b *Broker) Subscribe(
 	return r, nil
 }
 
-// subscriber reads a group: it is one of its members.
+// subscriber is a member of a group.
 type subscriber struct {
 	*broker.Reading
 	broker *Broker
 	sub    *client.Subscription
 	of     broker.Subscription
 	handle broker.Handler
-	once   sync.Once // of the end
+	once   sync.Once // guards the end
 
 	mu sync.Mutex // guards all below
-	// What handlers said after the subscriber was told to end. It is passed on when
-	// all have said it: any room that the leader saw before, it would fill with
-	// messages that another one could have.
+	// Results of handlers that came after the subscriber was told to end. They are passed on when all handlers have
+	// returned: if the leader saw free capacity earlier, it would fill it with messages that another member could
+	// have.
 	dealt, undealt []api.Range
 }
 
-// read handles batches, one message after the other, until it is stopped, and
-// acknowledges what it handled.
+// read handles batches, one message after the other, until it is stopped, and acknowledges the handled messages.
 func (r *subscriber) read() {
 	for {
 		batch, err := r.sub.Batch(r.Life())
@@ -80,14 +79,14 @@ func (r *subscriber) read() {
 	}
 }
 
-// deal handles the messages of a batch, until it is stopped.
+// deal handles the messages of a batch until it is stopped.
 func (r *subscriber) deal(batch *api.Batch) error {
 	var m hermes.Message
-	first, at := batch.Offset, batch.Offset // of those that are to be acknowledged
-	// What is told waits for room only, and the subscription ends with it.
+	first, at := batch.Offset, batch.Offset // of the messages to acknowledge
+	// An acknowledgement only waits for buffer space, and ends with the subscription.
 	telling := context.WithoutCancel(r.Life())
 	ack := func() error {
-		if at == first || batch.Attempt == 0 { // mode performance: nothing is to be acknowledged
+		if at == first || batch.Attempt == 0 { // mode performance needs no acknowledgement
 			return nil
 		}
 		return r.sub.Ack(telling, api.Range{First: first, Last: at - 1})
@@ -101,7 +100,7 @@ func (r *subscriber) deal(batch *api.Batch) error {
 		}
 		said := r.handle(r.Life(), delivery(string(m.Key), m.Payload, batch.Attempt, at))
 		if said.Do == broker.StopReading {
-			r.Stop() // nothing more
+			r.Stop() // take no more messages
 			break
 		}
 		if said.Do == broker.RetryLater && batch.Attempt != 0 {
@@ -123,8 +122,8 @@ func delivery(id string, body []byte, attempt uint32, offset uint64) broker.Deli
 	}
 }
 
-// spread handles messages by several handlers at once, until it is stopped. No more run
-// than may: under a new leader what they have comes again, with what is new.
+// spread runs several handlers at once until it is stopped. It limits their number itself: after a change of
+// leader, messages in handlers are delivered again in addition to new ones.
 func (r *subscriber) spread() {
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
@@ -147,7 +146,7 @@ func (r *subscriber) spread() {
 	}
 }
 
-// work handles one message. What the broker is not told comes again.
+// work handles one message. If its acknowledgement is lost, the message is delivered again.
 func (r *subscriber) work(m hermes.Delivered) {
 	said := r.handle(r.Life(), delivery(string(m.Key), m.Payload, m.Attempt, m.Offset))
 	at := api.Range{First: m.Offset, Last: m.Offset}
@@ -164,7 +163,7 @@ func (r *subscriber) work(m hermes.Delivered) {
 	}
 }
 
-// late notes what a handler said after the subscriber was told to end.
+// late records a result that a handler returned after the subscriber was told to end.
 func (r *subscriber) late(at api.Range, dealt bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,8 +183,8 @@ func (r *subscriber) Close(ctx context.Context) (err error) {
 	return err
 }
 
-// end passes on what handlers said late, and leaves the group: the rest is given to
-// others at once. Where an answer does not arrive, messages come again.
+// end passes on the late results and leaves the group, so that the other members get the rest at once. If an
+// acknowledgement is lost, its messages are delivered again.
 func (r *subscriber) end(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -205,15 +204,15 @@ func (r *subscriber) end(ctx context.Context) error {
 		_ = r.sub.Nack(ctx, "its consumer ended", 0, some...)
 	}
 	err := r.sub.Close(ctx)
-	// It may have ended before, and Err says why; or a node went away with what
-	// it was told, and its messages come again, as they may.
+	// The subscription may have ended before, and Err has the reason; or a node failed with acknowledgements in
+	// flight, whose messages are delivered again, as the contract allows.
 	if err == nil || r.Err() != nil || ctx.Err() != nil || wirelab.CodeOf(err) == wirelab.Unavailable {
 		return nil
 	}
 	return err
 }
 
-// tidy makes one range of neighbours.
+// tidy merges adjacent ranges.
 func tidy(ranges []api.Range) []api.Range {
 	slices.SortFunc(ranges, func(a, b api.Range) int { return cmp.Compare(a.First, b.First) })
 	var joined []api.Range

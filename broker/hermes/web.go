@@ -15,8 +15,8 @@ import (
 	api "wirelab/hermes/broker"
 )
 
-// web publishes over HTTP/1.1, and keeps a connection for each send under way: a
-// reply is read to its end, or the next send would have to connect (docs/origins.md hb-M07).
+// web publishes over HTTP/1.1, with one kept connection for each send in flight. A reply is read to its end;
+// otherwise the next send would have to connect anew (docs/origins.md hb-M07).
 type web struct {
 	turns
 	form      form
@@ -25,11 +25,11 @@ type web struct {
 	transport *http.Transport
 }
 
-// form is how a send is put into a request.
+// form converts a send to a request and reads the reply.
 type form interface {
 	path(topic string) string
 	body(topic string, batch []broker.Message) ([]byte, error)
-	// failure reads a reply: nil only if every message was stored.
+	// failure reads a reply; nil only if every message was stored.
 	failure(status int, reply []byte) error
 }
 
@@ -58,7 +58,7 @@ func (w *web) Send(ctx context.Context, topic string, batch []broker.Message, do
 	done(broker.Receipt{}, nil)
 }
 
-// replyLimit is the most bytes of a reply: a verdict, or a page of problems.
+// replyLimit is the maximum length of a reply in bytes.
 const replyLimit = 1 << 20
 
 func (w *web) post(ctx context.Context, node, topic string, batch []broker.Message) error {
@@ -96,7 +96,7 @@ func (w *web) Close() error {
 	return nil
 }
 
-// messageJSON is a message in a request. encoding/json writes bytes in base64.
+// messageJSON is a message in a request. encoding/json encodes bytes in base64.
 type messageJSON struct {
 	Payload []byte `json:"payload_base64"`
 	Key     []byte `json:"key_base64,omitempty"`
@@ -135,7 +135,7 @@ func (restForm) failure(status int, reply []byte) error {
 	return wirelab.Errorf(code, "%s %s", problem.Title, problem.Detail)
 }
 
-// modeName is a mode as the doors spell it.
+// modeName returns the name of a mode in the APIs.
 func modeName(m hermes.Mode) string {
 	switch m {
 	case hermes.Eventual:
@@ -151,8 +151,8 @@ type graphqlForm struct{ mode hermes.Mode }
 
 func (graphqlForm) path(string) string { return "/graphql" }
 
-// publishMutation names its variables, so that the server reads the text once. The
-// mode is always there: the origin's tool left it out (docs/origins.md hb-M11).
+// publishMutation uses variables, so that the server parses the text once. The mode is always sent: the origin's
+// tool left it out (docs/origins.md hb-M11).
 const publishMutation = `mutation($topic:String!,$messages:[MessageInput!]!,$mode:Mode!)` +
 	`{publish(topic:$topic,messages:$messages,mode:$mode){count}}`
 
@@ -170,7 +170,7 @@ func (f graphqlForm) body(topic string, batch []broker.Message) ([]byte, error) 
 	}})
 }
 
-// failure looks at what is in the reply: resolvers fail with status 200 (docs/origins.md hb-M10).
+// failure inspects the reply, since resolvers fail with status 200 (docs/origins.md hb-M10).
 func (graphqlForm) failure(status int, reply []byte) error {
 	var answer struct {
 		Data   struct{ Publish *struct{ Count int } }

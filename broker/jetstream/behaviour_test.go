@@ -20,7 +20,7 @@ import (
 	natsserver "wirelab/system/nats/server"
 )
 
-// within runs a server in this process for the test, and returns its address.
+// within runs a server in this process until the test ends, and returns its address.
 func within(t *testing.T, o nats.Options) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -91,8 +91,8 @@ func coded(t *testing.T, what string, err error, want wirelab.Code) {
 	}
 }
 
-// settle waits until the queue and its dead letters hold so many: the server
-// counts in its own time, beside answering.
+// settle waits until the queue and its dead letters have these depths. The server updates its counts
+// asynchronously, so they lag behind its answers.
 func settle(t *testing.T, b workqueue.Queues, o workqueue.Options, waiting, dead int) {
 	t.Helper()
 	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -114,7 +114,7 @@ func settle(t *testing.T, b workqueue.Queues, o workqueue.Options, waiting, dead
 
 var safe = workqueue.Options{Name: "entries", Confirms: true, Persistent: true, Retry: 10 * time.Millisecond}
 
-// What cannot be opened says why, without the password.
+// TestOpenFails checks that a failing Open gives the cause, without the password.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	address := within(t, nats.Options{Password: "verysecret"})
@@ -133,8 +133,8 @@ func TestOpenFails(t *testing.T) {
 	}{
 		"no address":         {"", wirelab.InvalidArgument},
 		"no host":            {"verysecret", wirelab.InvalidArgument},
-		"what is no URL":     {"nats://a:verysecret@[::1", wirelab.InvalidArgument},
-		"nobody there":       {"nats://a:verysecret@127.0.0.1:1", wirelab.Unavailable},
+		"an invalid URL":     {"nats://a:verysecret@[::1", wirelab.InvalidArgument},
+		"no server":          {"nats://a:verysecret@127.0.0.1:1", wirelab.Unavailable},
 		"the wrong password": {strings.Replace(address, "verysecret", "guess", 1), wirelab.Unauthenticated},
 		"no JetStream":       {bare.ClientURL(), wirelab.Unavailable},
 	} {
@@ -152,8 +152,8 @@ func TestOpenFails(t *testing.T) {
 	coded(t, "an ended context", err, wirelab.Canceled)
 }
 
-// A publisher that is to be sure of the disk does not take a queue that was
-// declared without.
+// TestPersistentIsTheQueues checks that a publisher that needs messages on disk refuses a queue that was declared
+// without.
 func TestPersistentIsTheQueues(t *testing.T) {
 	t.Parallel()
 	b := queues(t, within(t, nats.Options{}), jetstream.Settings{})
@@ -171,13 +171,13 @@ func TestPersistentIsTheQueues(t *testing.T) {
 	}
 	declare(t, b, safe)
 	coded(t, "declare it as loose", b.Declare(t.Context(), loose), wirelab.Conflict)
-	// Less than the queue gives is no promise broken.
+	// A publisher that needs less than the queue provides is accepted.
 	if _, err := b.Publisher(t.Context(), loose); err != nil {
 		t.Errorf("a publisher that asks for less: %v", err)
 	}
 }
 
-// A store that is full says so, and takes again once there is room.
+// TestFull checks that a full store returns an error that says so, and works again once there is room.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	b := queues(t, within(t, nats.Options{StoreLimit: 3 << 20}), jetstream.Settings{})
@@ -201,8 +201,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// A server with NATS's own limits takes all but the longest bodies, for which it
-// says what is too small.
+// TestServerWithDefaultPayload checks that a server with NATS's default limits takes all but the longest bodies,
+// and that the error for those names the limit to raise.
 func TestServerWithDefaultPayload(t *testing.T) {
 	t.Parallel()
 	s, err := server.NewServer(&server.Options{
@@ -229,9 +229,8 @@ func TestServerWithDefaultPayload(t *testing.T) {
 	}
 }
 
-// A queue that is deleted under its users is not found by the consumer, and
-// A publisher may have only so many messages unconfirmed: more wait, and all are
-// taken. The bound is two here, and there are forty callers.
+// TestInFlight checks that only a bounded number of messages of a publisher is unconfirmed, that more calls wait,
+// and that all messages are stored. The bound is two here, and there are forty callers.
 func TestInFlight(t *testing.T) {
 	t.Parallel()
 	b := queues(t, within(t, nats.Options{}), jetstream.Settings{InFlight: 2})
@@ -245,8 +244,8 @@ func TestInFlight(t *testing.T) {
 	settle(t, b, safe, 40, 0)
 }
 
-// A server that stands still without closing its connections is away, too: it is
-// noticed by pings. What waited is done when it goes on.
+// TestStandsStill checks that a server that hangs without closing its connections is detected by pings, and that
+// waiting calls complete when it continues.
 func TestStandsStill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -264,7 +263,7 @@ func TestStandsStill(t *testing.T) {
 	results := make(chan error, 3)
 	for range 3 {
 		go func() {
-			_, err := p.Publish(hour, workqueue.Message{ID: "meanwhile", Body: []byte("x")})
+			_, err := p.Publish(hour, workqueue.Message{ID: "waiting", Body: []byte("x")})
 			results <- err
 		}()
 	}
@@ -276,7 +275,7 @@ func TestStandsStill(t *testing.T) {
 	}
 }
 
-// Closing ends the calls that wait: of a publisher its own, of a broker all.
+// Close ends waiting calls: of a publisher its own, of a broker all.
 func TestCloseEndsWhatWaits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -315,7 +314,7 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	coded(t, "a consumer of the closed broker", <-consuming, wirelab.Unavailable)
 }
 
-// What was published without confirms is written before a publisher's end.
+// Messages published without confirms are written before a publisher's Close returns.
 func TestWrittenBeforeClose(t *testing.T) {
 	t.Parallel()
 	address := within(t, nats.Options{})
@@ -335,12 +334,7 @@ func TestWrittenBeforeClose(t *testing.T) {
 	settle(t, queues(t, address, jetstream.Settings{}), loose, 500, 0)
 }
 
-// What was acknowledged does not stay on the disk, and what was not does: there
-// A consumer that ends in the midst of a stream gives back at once what was on
-// A consumer holds no message beside those that it handles: what it kept ready
-
-// A publisher and a consumer that are over leave nothing behind in a connection
-// that stays.
+// A closed publisher and a closed consumer leave nothing behind in a connection that stays open.
 func TestLeaveNothing(t *testing.T) {
 	t.Parallel()
 	b, bare := bothOf(t, within(t, nats.Options{}), jetstream.Settings{})

@@ -1,33 +1,35 @@
-// Package jetstream is package broker's Broker with NATS JetStream: a topic is a stream
-// in files with one subject, a group a durable consumer that acknowledges each message and
-// that all who read the group share. It knows the servers by their addresses.
+// Package jetstream implements package broker's Broker with NATS JetStream. A topic is a
+// stream in files with one subject. A group is a durable consumer with explicit
+// acknowledgement, which all readers of the group share. The package knows the servers by
+// their addresses.
 //
-// # What differs from other brokers
+// # Differences from other brokers
 //
-//   - What an acknowledgement promises is the servers' sync policy, which no client can
-//     choose: with sync_interval "always" a quorum has the message on disk, by default
-//     in its memory.
-//   - A reader that died is noticed by its silence: what it had comes again after
-//     [Settings.AckWait], and not at once as where a connection is the sign. Handlers
-//     that run at the same time as others may take longer: the server is told so.
-//   - Transient is the topic's property, so that topics made with and without it are two
-//     kinds, and CreateTopic of one as the other is Conflict. A transient topic confirms
-//     messages before it has written them to its file.
-//   - Deliveries are counted by the server, so that one whose consumer died or
-//     ended is an attempt, too.
-//   - The server writes down what was acknowledged ten times a second: a killed one
-//     gives what it had not written down again. There is no fsync for several
-//     messages at once either, as databases have: each confirmation costs one.
-//   - Nats-Msg-Id is left off, but for [broker.Message.Once]: by it the server drops an id
-//     that it has seen in the last two minutes. That would hide here what other brokers
-//     double, for two minutes; cost it the memory of every id; and lose the second of two
-//     messages that only share an id.
-//   - Unconfirmed, the server drops what comes faster than it can store, above
-//     100,000 messages or 128 MiB that it has read, and tells no client.
-//   - What waits for its next attempt is remembered by the server one by one; with more
-//     than 100,000 a work queue stands still until some are due.
-//   - What a work queue's consumers acknowledged they trim from its stream, so that it
-//     does not stay on the disk.
+//   - What an acknowledgement promises depends on the servers' sync policy, which no
+//     client can choose: with sync_interval "always" a quorum has the message on disk, by
+//     default in its memory.
+//   - A dead reader is detected by its silence: its messages are delivered again after
+//     [Settings.AckWait], and not at once as with brokers that rely on the connection. The
+//     handlers of a subscriber may take longer, because the subscriber tells the server
+//     that they are in progress.
+//   - Transient is a property of the topic, so topics with and without it are two kinds,
+//     and CreateTopic of one as the other is Conflict. A transient topic confirms messages
+//     before it has written them to its file.
+//   - The server counts deliveries, so a delivery whose consumer died or ended is an
+//     attempt, too.
+//   - The server persists acknowledgements ten times a second: a killed server delivers
+//     messages again whose acknowledgement was not persisted. It has no group commit
+//     as databases have: each confirmation costs one fsync.
+//   - Nats-Msg-Id is not set, except for [broker.Message.Once]. With it the server would
+//     drop an id that it has seen in the last two minutes. Here that would hide for two
+//     minutes the duplicates that other brokers show; it would cost the server memory for
+//     every id; and it would lose the second of two messages that share only an id.
+//   - Without confirms, the server drops messages that arrive faster than it can store
+//     them, beyond 100,000 messages or 128 MiB that it has read, and tells no client.
+//   - The server remembers each message that waits for its next attempt; with more than
+//     100,000 of them a work queue stops until some are due.
+//   - Consumers of a work queue trim acknowledged messages from its stream, so that these
+//     do not stay on disk.
 package jetstream
 
 import (
@@ -44,14 +46,14 @@ import (
 	"wirelab/broker"
 )
 
-// Settings are what this broker alone has. Zero values mean what is said here.
+// Settings are options of this broker only. Zero values mean the defaults below.
 type Settings struct {
-	// AckWait is how long the server waits for a word about a message before it
-	// gives it to another consumer; 0: 5 s. NATS's own default is 30 s, for which a
-	// killed consumer's messages would be away. The last CreateTopic counts.
+	// AckWait is how long the server waits for an acknowledgement or a sign of progress before it delivers a
+	// message to another consumer; 0: 5 s. With NATS's own default of 30 s, a killed consumer's messages would be
+	// unavailable that long. The last CreateTopic determines it.
 	AckWait time.Duration
-	// InFlight is how many messages of one publisher may be unconfirmed; 0: 4096. Twice as
-	// many were no faster, and a server that is behind drops none of these.
+	// InFlight is how many messages of one publisher may be unconfirmed; 0: 4096. Twice as many were no faster, and
+	// a server that is behind drops none of this many.
 	InFlight int
 }
 
@@ -67,12 +69,12 @@ type Broker struct {
 	*link
 	name string
 
-	children sync.Map // *link, of what has a connection of its own
+	children sync.Map // *link, of publishers and subscribers with their own connection
 }
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Check returns what is wrong with a variant, if anything.
+// Check validates a variant.
 func Check(c broker.Config) error {
 	if c.Variant != "" && c.Variant != string(broker.Stream) {
 		return wirelab.Errorf(wirelab.Unimplemented, "NATS JetStream keeps streams, and no %s; leave queue= out",
@@ -119,7 +121,7 @@ func OpenWith(ctx context.Context, c broker.Config, s Settings) (*Broker, error)
 	return b, nil
 }
 
-// Name names the server as it was when the connection was made.
+// Name names the server with the version it had when the connection was made.
 func (b *Broker) Name() string { return b.name }
 
 // Close implements [broker.Broker].
@@ -132,7 +134,7 @@ func (b *Broker) Close() error {
 	return nil
 }
 
-// own opens a connection for one publisher or subscriber, which drop closes.
+// own opens a connection for one publisher or subscriber; drop closes it.
 func (b *Broker) own(ctx context.Context) (*link, error) {
 	if _, closed, _ := b.state(); closed {
 		return nil, broker.ErrClosed
@@ -142,7 +144,7 @@ func (b *Broker) own(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	b.children.Store(l, nil)
-	if _, closed, _ := b.state(); closed { // it was closed during the dial
+	if _, closed, _ := b.state(); closed { // closed during the dial
 		l.close()
 	}
 	return l, nil
@@ -154,18 +156,17 @@ func (b *Broker) drop(l *link) {
 }
 
 const (
-	// duplicates is the shortest window that a server has for ids that it has seen; no
-	// message of a topic has one.
+	// duplicates is the shortest deduplication window that a server accepts; messages of topics have no id for it.
 	duplicates = 100 * time.Millisecond
 	// forgetting is how long the server remembers the ids of dead letters.
 	forgetting = 2 * time.Minute
-	// pendingLimit is how many messages of a work queue may be with consumers, or wait for
-	// their next attempt: the server remembers each. It cannot be the prefetch, since
-	// those that wait count, too, and would hold up the others.
+	// pendingLimit is how many messages of a work queue may be with consumers or wait for their next attempt; the
+	// server remembers each. It cannot equal the prefetch, since waiting messages count too and would block the
+	// others.
 	pendingLimit = 100_000
 )
 
-// subjectOf is a topic's subject.
+// subjectOf returns the subject of a topic.
 func subjectOf(topic string) string {
 	if name, ok := strings.CutPrefix(topic, broker.QueuePrefix); ok {
 		return "wirelab.queue." + name
@@ -176,7 +177,7 @@ func subjectOf(topic string) string {
 	return topic
 }
 
-// stream is what a topic's stream is made of.
+// streamOf returns the configuration of a topic's stream.
 func (b *Broker) streamOf(t broker.Topic) jetstream.StreamConfig {
 	s := jetstream.StreamConfig{
 		Name: t.Name, Subjects: []string{subjectOf(t.Name)}, Storage: jetstream.FileStorage,
@@ -252,8 +253,8 @@ func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
 	})
 }
 
-// Depth asks what the consumer has not acknowledged. The server counts while it answers
-// others: what was confirmed or acknowledged just now may not be counted yet.
+// Depth returns how many messages the consumer has not acknowledged. The server updates its counts asynchronously:
+// very recent confirmations and acknowledgements may not be included yet.
 func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
 	about, err := b.consumer(ctx, topic, group)
 	if err != nil {
@@ -262,7 +263,7 @@ func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
 	return int(min(about.NumPending, math.MaxInt32)) + about.NumAckPending, nil
 }
 
-// stream returns a stream with its state as it is now.
+// stream returns a stream with its current state.
 func (l *link) stream(ctx context.Context, name string) (stream jetstream.Stream, err error) {
 	err = l.ask(ctx, func(ctx context.Context) (err error) {
 		stream, err = l.js.Stream(ctx, name)
@@ -271,7 +272,7 @@ func (l *link) stream(ctx context.Context, name string) (stream jetstream.Stream
 	return stream, err
 }
 
-// consumer returns the state of a group's durable consumer as it is now.
+// consumer returns the current state of a group's durable consumer.
 func (l *link) consumer(ctx context.Context, topic, group string) (about *jetstream.ConsumerInfo, err error) {
 	err = l.ask(ctx, func(ctx context.Context) error {
 		c, err := l.js.Consumer(ctx, topic, group)
@@ -283,11 +284,10 @@ func (l *link) consumer(ctx context.Context, topic, group string) (about *jetstr
 	return about, err
 }
 
-// trim removes from a work queue's stream what all its consumers have acknowledged, up to
-// the first message that they have not. A work queue of NATS's own would remove each
-// message by itself as it is acknowledged, and with that bring its disk up to date
-// each time: acknowledgements then cost as much as confirmations, fall behind
-// where much is published, and messages come again that were acknowledged long ago.
+// trim removes messages from a work queue's stream up to the first one that a consumer has not acknowledged. NATS's
+// own work queue policy would remove each message when it is acknowledged, and update its files each time.
+// Acknowledgements then cost as much as confirmations, they fall behind under load, and messages come again that
+// were acknowledged long ago.
 func (l *link) trim(ctx context.Context, topic, group string, trimmed uint64) (uint64, error) {
 	about, err := l.consumer(ctx, topic, group)
 	if err != nil || about.AckFloor.Stream <= trimmed {

@@ -18,7 +18,8 @@ import (
 	"wirelab/system/nats"
 )
 
-// A handler may take longer than the server waits for a word: it is given one.
+// TestLongHandler checks that a handler may take longer than AckWait, because the subscriber reports that it is in
+// progress.
 func TestLongHandler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -28,7 +29,7 @@ func TestLongHandler(t *testing.T) {
 	p := declare(t, b, safe)
 	publish(t, p, "long")
 	ctx, stop := context.WithCancel(t.Context())
-	var calls int // by one handler at a time, or the race detector sees it
+	var calls int // used by one handler at a time; the race detector would report another
 	var consuming sync.WaitGroup
 	consuming.Go(func() {
 		defer stop()
@@ -51,7 +52,8 @@ func TestLongHandler(t *testing.T) {
 	}
 }
 
-// unavailable to the publisher, who checked when it began.
+// TestDeletedWhileUsed checks that a queue that is deleted while in use is NotFound to the consumer, and
+// Unavailable to the publisher, which checked it when it began.
 func TestDeletedWhileUsed(t *testing.T) {
 	t.Parallel()
 	b := queues(t, within(t, nats.Options{}), jetstream.Settings{})
@@ -71,7 +73,8 @@ func TestDeletedWhileUsed(t *testing.T) {
 	coded(t, "the publisher", err, wirelab.Unavailable)
 }
 
-// one message waits among many that are done.
+// TestTrimmed checks that acknowledged messages do not stay on disk, and that others do: here one message waits
+// among many that are done.
 func TestTrimmed(t *testing.T) {
 	t.Parallel()
 	address := within(t, nats.Options{})
@@ -114,7 +117,7 @@ func TestTrimmed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Up to the one that waits: what is behind it goes when it does.
+		// Up to the message that waits: those behind it are removed with it.
 		if state := stream.CachedInfo().State; state.FirstSeq == 61 && state.Msgs == 40 {
 			break
 		}
@@ -127,7 +130,8 @@ func TestTrimmed(t *testing.T) {
 	settle(t, b, o, 1, 0)
 }
 
-// its way: here whatever it forgot would be away for an hour.
+// TestEndsInMidstream checks that a consumer that ends in mid-stream returns at once the messages that were on
+// their way to it: here a message it missed would be unavailable for an hour.
 func TestEndsInMidstream(t *testing.T) {
 	t.Parallel()
 	const n = 400
@@ -176,7 +180,8 @@ func TestEndsInMidstream(t *testing.T) {
 	t.Logf("%d consumers, one after the other", rounds)
 }
 
-// would be away for another one, here for an hour.
+// TestHoldsNothingReady checks that a consumer holds no messages other than those it handles: a prefetched
+// message would be unavailable to another consumer, here for an hour.
 func TestHoldsNothingReady(t *testing.T) {
 	t.Parallel()
 	b := queues(t, within(t, nats.Options{}), jetstream.Settings{AckWait: time.Hour})

@@ -6,5 +6,5 @@ import "github.com/nats-io/nats.go"
 func ToCome(m *nats.Msg, asked int) int { return toCome(m, asked) }
 func OfServer(m *nats.Msg) bool         { return ofServer(m) }
 
-// Subscriptions is how many the connection has.
+// Subscriptions returns how many subscriptions the connection has.
 func (b *Broker) Subscriptions() int { return b.conn.NumSubscriptions() }

@@ -13,10 +13,9 @@ import (
 	"wirelab/system/nats"
 )
 
-// Whoever may publish to the queue's subject cannot end its consumers: headers
-// that look like the server's own word, none of ours, no body, and a message
-// over which a handler panics, go their way to the handler and the dead letters
-// (ms-D01, ms-D05).
+// TestHostileMessages checks that a client which may publish to the subject of the queue cannot end its consumers.
+// Messages with headers that look like the server's own, without our headers, without a body, or that make a
+// handler panic go to the handler and to the dead letters (ms-D01, ms-D05).
 func TestHostileMessages(t *testing.T) {
 	t.Parallel()
 	address := within(t, nats.Options{})
@@ -80,8 +79,8 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
-// Whatever the headers say, no more is taken to come than was asked for, and
-// nothing that can be acknowledged passes for the server's word.
+// FuzzHeaders checks that headers cannot raise the number of messages that are still to come, and that a message
+// that can be acknowledged is never taken for one of the server's own.
 func FuzzHeaders(f *testing.F) {
 	f.Add("408", "12", "", []byte(nil), 64)
 	f.Add("400", "-9223372036854775808", "$JS.ACK.s.c.1.2.3.4.5", []byte("x"), 1)

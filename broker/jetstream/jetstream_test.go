@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is this program as a server.
+// child returns the command that runs this program as a server.
 func child(t *testing.T) target.Command {
 	t.Helper()
 	self, err := os.Executable()
@@ -38,7 +38,7 @@ func child(t *testing.T) target.Command {
 	return target.Command{Path: self}
 }
 
-// start starts a server that syncs first, and stops it with the test.
+// start starts a server that syncs each write, and stops it at the end of the test.
 func start(t *testing.T) *nats.Server {
 	t.Helper()
 	s, err := nats.Start(t.Context(), child(t), nats.Options{})
@@ -91,8 +91,8 @@ func TestContractOfACluster(t *testing.T) {
 	brokertest.Run(t, func(t *testing.T) broker.Broker { return open(t, urls...) })
 }
 
-// TestServerKilled: what was acknowledged before, while or after a server was killed
-// reaches a reader that goes on.
+// TestServerKilled checks that a message acknowledged before, while or after a server was killed reaches a reader
+// that continues.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -104,8 +104,8 @@ func TestServerKilled(t *testing.T) {
 	})
 }
 
-// TestSilenceHoldsUpNothing: an answer that a killed leader owes must not keep those of
-// its successor waiting, or what is measured is our queue.
+// TestSilenceHoldsUpNothing checks that an answer which a killed leader never sends does not delay the answers of
+// its successor; otherwise the measurement would be of our own queue.
 func TestSilenceHoldsUpNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

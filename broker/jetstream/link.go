@@ -22,21 +22,21 @@ const (
 	pingEvery     = 2 * time.Second
 	pingsMissed   = 2
 	reconnectWait = 50 * time.Millisecond
-	requestLimit  = 2 * time.Second // then it is asked again
+	requestLimit  = 2 * time.Second // then the request is repeated
 )
 
-// link is a connection, with what is known of it.
+// link is a connection with its state.
 type link struct {
 	conn  *nats.Conn
 	js    jetstream.JetStream
-	ended chan struct{} // closed once the connection is, for good
+	ended chan struct{} // closed when the connection has ended for good
 
 	mu      sync.Mutex // guards all below
 	changed chan struct{}
 	closed  bool
 }
 
-// dialer opens connections where they are counted.
+// dialer opens connections through the function that counts their bytes.
 type dialer struct {
 	connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -48,8 +48,8 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 	return d.connect(ctx, network, address)
 }
 
-// dial connects to one of the servers. It takes at most until ctx's deadline or 5 s; an
-// earlier end of ctx is not noticed before.
+// dial connects to one of the servers. It takes at most until the deadline of ctx or 5 s; ctx ending earlier has no
+// effect.
 func (b *Broker) dial(ctx context.Context) (*link, error) {
 	var urls []string
 	for _, a := range b.config.Addresses {
@@ -57,7 +57,7 @@ func (b *Broker) dial(ctx context.Context) (*link, error) {
 			a = "nats://" + a
 		}
 		if u, err := url.Parse(a); err != nil || u.Host == "" {
-			// The address may hold a password, and stays out of the message.
+			// The address may contain a password, so the message does not show it.
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
 				"a NATS server's address is like host:4222 or nats://user:password@host:4222")
 		}
@@ -75,15 +75,15 @@ func (b *Broker) dial(ctx context.Context) (*link, error) {
 	l.conn, err = nats.Connect(strings.Join(urls, ","),
 		nats.Name("wirelab"), nats.Timeout(limit), nats.SetCustomDialer(dialer{b.config.Connect}),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsMissed),
-		// For ever: whoever waits has a context that ends.
+		// Reconnect for ever: every caller that waits has a context that ends.
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectWait, reconnectWait), nats.IgnoreAuthErrorAbort(),
-		// None: a send fails while the server is away, and is not kept to be sent later.
+		// No buffer: a send fails while the server is unavailable, instead of being sent later.
 		nats.ReconnectBufSize(-1),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.tell() }),
 		nats.ReconnectHandler(func(*nats.Conn) { l.tell() }),
 		nats.ClosedHandler(func(*nats.Conn) { close(l.ended) }),
-		// By default it writes to standard error.
+		// The default writes to standard error.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	)
 	if err != nil {
@@ -100,7 +100,7 @@ func (b *Broker) dial(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// close ends the connection. Calls that wait fail with Unavailable.
+// close ends the connection. Waiting calls fail with Unavailable.
 func (l *link) close() {
 	l.mu.Lock()
 	again := l.closed
@@ -121,18 +121,18 @@ func (l *link) tell() {
 	l.changed = make(chan struct{})
 }
 
-// state reports whether the server can be reached, and a channel that is closed
-// when that may have changed. The channel is taken first: no change is missed.
+// state reports whether the server can be reached, and returns a channel that is closed when that may have changed.
+// The channel is read first, so that no change is missed.
 func (l *link) state() (up, closed bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.conn.IsConnected(), l.closed, l.changed
 }
 
-// errAway is what is told while the server cannot be reached.
+// errAway is the error while the server cannot be reached.
 var errAway = wirelab.Errorf(wirelab.Unavailable, "the NATS server is away")
 
-// away is what a publisher tells of its connection.
+// away is the result of a publisher's Away.
 func (l *link) away() (<-chan struct{}, error) {
 	up, closed, changed := l.state()
 	switch {
@@ -163,8 +163,7 @@ func (l *link) reach(ctx context.Context) error {
 	}
 }
 
-// ask makes a request of the server, which must be one that may be made twice,
-// and makes it again where the connection broke over it.
+// ask makes an idempotent request to the server, and repeats it if the connection broke in between.
 func (l *link) ask(ctx context.Context, request func(context.Context) error) error {
 	for {
 		if err := l.reach(ctx); err != nil {
@@ -184,7 +183,7 @@ func (l *link) ask(ctx context.Context, request func(context.Context) error) err
 	}
 }
 
-// broken reports whether err says that the connection is, or was.
+// broken reports whether err means that the connection is or was broken.
 func broken(err error) bool {
 	for _, e := range []error{
 		nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting, nats.ErrStaleConnection,
@@ -196,7 +195,7 @@ func broken(err error) bool {
 	return false
 }
 
-// coded returns what a caller whose context is ctx is told of err.
+// coded returns the error for a caller with context ctx, given err from the library.
 func (l *link) coded(ctx context.Context, err error) error {
 	var coded *wirelab.Error
 	up, closed, _ := l.state()
@@ -215,7 +214,7 @@ func (l *link) coded(ctx context.Context, err error) error {
 	return l.told(err)
 }
 
-// told gives the library's errors their codes.
+// told gives the errors of the library their codes.
 func (l *link) told(err error) error {
 	var api *jetstream.APIError
 	switch {
@@ -235,7 +234,7 @@ func (l *link) told(err error) error {
 	return wirelab.Errorf(wirelab.Unavailable, "NATS: %v", err)
 }
 
-// The server's codes for what is full: its store, or the account's.
+// The server's error codes for a full store or account.
 const (
 	insufficientResources = 10023
 	storageExceeded       = 10047
@@ -250,5 +249,5 @@ func codeOfAPI(err *jetstream.APIError) wirelab.Code {
 	case err.Code >= 500:
 		return wirelab.Unavailable
 	}
-	return wirelab.Internal // we asked for what cannot be
+	return wirelab.Internal // the request was invalid
 }

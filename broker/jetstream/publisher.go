@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// answerLimit is how long an acknowledgement is waited for, and room for a message.
+	// answerLimit limits the wait for an acknowledgement, and for buffer space.
 	answerLimit = 10 * time.Second
-	// patientLimit is the former for a patient broker: a caller's deadline is nearly always
-	// sooner, and what was given up is not remembered for ever.
+	// patientLimit is the limit for an acknowledgement with a patient broker: the deadline of the caller is nearly
+	// always sooner, and abandoned messages are not remembered for ever.
 	patientLimit = time.Minute
-	// stallLimit is the latter for whoever would rather look at its context than wait.
+	// stallLimit is the limit for buffer space if the caller's context has to be checked in between.
 	stallLimit = 200 * time.Millisecond
 )
 
-// idHeader has a message's id.
+// idHeader carries the id of a message.
 const idHeader = "Wirelab-Id"
 
 // Publisher implements [broker.Broker].
@@ -50,7 +50,7 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 		limit = patientLimit
 	}
 	var err error
-	p.js, err = jetstream.New(p.conn, // its own: acknowledgements are matched there
+	p.js, err = jetstream.New(p.conn, // a context of this publisher: it matches acknowledgements to messages
 		jetstream.WithPublishAsyncMaxPending(b.settings.InFlight), jetstream.WithPublishAsyncTimeout(limit),
 		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) {
 			p.answered(m, nil)
@@ -67,15 +67,15 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	return p, nil
 }
 
-// publisher publishes over a connection of its own, or the broker's. Each answer is taken
-// as it comes: waiting for them in the order of the sends costs as much, and had one that a
-// killed leader owed hold up for ten seconds all that its successor gave.
+// publisher publishes over its own connection, or the broker's. It takes answers in the order in which they arrive.
+// Waiting for them in the order of the sends costs as much; and when a killed leader owed an answer, it delayed all
+// answers of its successor by ten seconds.
 type publisher struct {
 	broker *Broker
 	config broker.PublisherConfig
 	*link
 	js   jetstream.JetStream
-	open sync.WaitGroup // messages that are not answered
+	open sync.WaitGroup // messages without an answer yet
 	once sync.Once      // of Close
 
 	mu    sync.Mutex // guards all below
@@ -83,11 +83,11 @@ type publisher struct {
 	ended bool
 }
 
-// sent is a message on its way. It is answered when it was both written and answered for.
+// sent is a message in flight. It is finished when it was both written and answered.
 type sent struct {
 	answer  func(broker.Receipt, error)
 	written time.Time
-	known   bool // err is what became of it
+	known   bool // err is its outcome
 	err     error
 }
 
@@ -114,7 +114,7 @@ func (p *publisher) Send(ctx context.Context, topic string, batch []broker.Messa
 	}
 }
 
-// one sends a message that is to be confirmed.
+// one sends a message with a confirm.
 func (p *publisher) one(ctx context.Context, m *nats.Msg, answer func(broker.Receipt, error)) {
 	p.mu.Lock()
 	if p.ended {
@@ -123,7 +123,7 @@ func (p *publisher) one(ctx context.Context, m *nats.Msg, answer func(broker.Rec
 		return
 	}
 	s := &sent{answer: answer}
-	p.under[m] = s // before it is sent: its answer may be here first
+	p.under[m] = s // before the send: the answer may come before it returns
 	p.mu.Unlock()
 	p.open.Add(1)
 	err := ctx.Err()
@@ -142,7 +142,7 @@ func (p *publisher) one(ctx context.Context, m *nats.Msg, answer func(broker.Rec
 	}
 }
 
-// publish hands a message to the library, which waits for room.
+// publish passes a message to the library, which waits for buffer space.
 func (p *publisher) publish(ctx context.Context, m *nats.Msg) error {
 	if !p.config.FailFast {
 		_, err := p.js.PublishMsgAsync(m, jetstream.WithStallWait(answerLimit))
@@ -156,7 +156,7 @@ func (p *publisher) publish(ctx context.Context, m *nats.Msg) error {
 	}
 }
 
-// answered takes what became of a message; the first word on it counts.
+// answered records the outcome of a message; the first outcome counts.
 func (p *publisher) answered(m *nats.Msg, err error) {
 	p.mu.Lock()
 	s := p.under[m]
@@ -172,7 +172,7 @@ func (p *publisher) answered(m *nats.Msg, err error) {
 	}
 }
 
-// finish tells the sender.
+// finish calls the sender back.
 func (p *publisher) finish(m *nats.Msg, s *sent) {
 	p.mu.Lock()
 	mine := p.under[m] == s
@@ -207,7 +207,7 @@ func (p *publisher) failed(err error) error {
 	case broken(err):
 		return broker.ErrLost
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
-		if p.config.Topic != "" { // it was there when the publisher looked
+		if p.config.Topic != "" { // it existed when the publisher was made
 			return wirelab.Errorf(wirelab.Unavailable,
 				"the message is taken by no queue: it is gone, or JetStream is not ready")
 		}
@@ -221,9 +221,8 @@ func (p *publisher) failed(err error) error {
 	return p.told(err)
 }
 
-// Close implements [broker.Publisher]. One with a connection of its own waits for what is
-// not answered, which the library gives up in time; one that shares it ends that, and has
-// what is unconfirmed written first.
+// Close implements [broker.Publisher]. A publisher with its own connection waits for missing answers, which the
+// library times out. One that shares a connection abandons them, and first flushes unconfirmed messages.
 func (p *publisher) Close() error {
 	p.once.Do(func() {
 		if !p.config.Shared {
@@ -233,7 +232,7 @@ func (p *publisher) Close() error {
 		}
 		p.js.CleanupPublisher()
 		if up, _, _ := p.state(); p.config.Unconfirmed && up {
-			_ = p.conn.FlushTimeout(requestLimit) // unconfirmed messages are promised nothing
+			_ = p.conn.FlushTimeout(requestLimit) // unconfirmed messages promise nothing
 		}
 		p.mu.Lock()
 		p.ended = true
@@ -248,7 +247,7 @@ func (p *publisher) Close() error {
 	return nil
 }
 
-// envelope is a message as it is sent.
+// envelope converts a message for NATS.
 func envelope(subject string, m *broker.Message) *nats.Msg {
 	e := &nats.Msg{Subject: subject, Data: m.Body}
 	if m.ID != "" || m.Once != "" || len(m.Headers) > 0 {

@@ -11,7 +11,7 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// through returns the server's address by way of another host and port.
+// through returns the address of the server with another host and port.
 func through(t *testing.T, address, host string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -22,8 +22,8 @@ func through(t *testing.T, address, host string) string {
 	return u.String()
 }
 
-// The contract of package workqueue, over a real server in a process of its own.
-// Guards ms-D04, ms-D05, ms-D06, ms-D07.
+// TestQueueContract tests the contract of package workqueue over a server in its own process. Guards ms-D04,
+// ms-D05, ms-D06, ms-D07.
 func TestQueueContract(t *testing.T) {
 	brokertest.RunQueue(t, func(t *testing.T) *brokertest.Server {
 		s := start(t)

@@ -15,25 +15,24 @@ import (
 	"wirelab/broker"
 )
 
-// The times of asking for messages. Each request ends by itself; while it is
-// open the server gives a sign of life every half of quiet.
+// Times of pull requests. Each request expires by itself; while it is open the server sends a heartbeat every half
+// of quiet.
 const (
 	requestFor = 30 * time.Second
 	quiet      = 4 * time.Second
 	again      = 100 * time.Millisecond // after a request was refused
-	trimEvery  = time.Second            // what was acknowledged is removed
+	trimEvery  = time.Second            // interval of trim
 )
 
-// signs is room for the server's signs of life.
+// signs is buffer space for the heartbeats of the server.
 const signs = 64
 
-// subscriber reads a group over a connection of its own, so that what it was given and has
-// not dealt with goes with it. All but settle and the ends runs in its goroutine.
+// subscriber reads a group over its own connection, so that its unacknowledged messages are released with it.
+// Everything except settle and the ends runs in its goroutine.
 //
-// The library's own consumers ask for a number of messages to hold ready, on top of
-// those that are being handled; only who asks by itself can keep the sum a bound.
-// Invariant: running + asked <= Prefetch, but for what an earlier connection had asked for,
-// which then waits in the channel.
+// It sends pull requests itself. The consumers of the library prefetch messages in addition to those that are being
+// handled, and so cannot bound the sum. Invariant: running + asked <= Prefetch, except for messages requested over
+// an earlier connection, which then wait in the channel.
 type subscriber struct {
 	*broker.Reading
 	broker *Broker
@@ -48,11 +47,11 @@ type subscriber struct {
 
 	running map[*nats.Msg]struct{}
 	asked   int       // messages that the server may still send
-	heard   time.Time // of the server, last
-	pause   time.Time // ask for nothing before
+	heard   time.Time // when the server last sent anything
+	pause   time.Time // make no request before
 
 	mu    sync.Mutex // guards ready
-	ready bool       // messages were asked for over this connection
+	ready bool       // a request was made over this connection
 }
 
 // Subscribe implements [broker.Broker].
@@ -90,7 +89,7 @@ func (r *subscriber) exists(ctx context.Context) error {
 	return err
 }
 
-// read is the subscriber's goroutine.
+// read is the goroutine of the subscriber.
 func (r *subscriber) read() {
 	defer r.Over()
 	var handlers, trimming sync.WaitGroup
@@ -111,7 +110,7 @@ func (r *subscriber) read() {
 	r.broker.drop(r.link)
 }
 
-// trimming removes what was acknowledged, now and then, until the subscriber ends.
+// trimming calls trim at intervals until the subscriber ends.
 func (r *subscriber) trimming() {
 	tick := time.NewTicker(trimEvery)
 	defer tick.Stop()
@@ -119,7 +118,7 @@ func (r *subscriber) trimming() {
 	for {
 		select {
 		case <-tick.C:
-			// An error: the next time, by this or by another consumer.
+			// On an error the next run, by this or another consumer, trims.
 			trimmed, _ = r.trim(r.Life(), r.of.Topic, r.of.Group, trimmed)
 		case <-r.Life().Done():
 			return
@@ -127,10 +126,10 @@ func (r *subscriber) trimming() {
 	}
 }
 
-// run takes messages until the subscriber is to end, or the group is gone.
+// run takes messages until the subscriber is stopped, or the group is gone.
 func (r *subscriber) run(handlers *sync.WaitGroup) error {
-	// What is asked of the server ends with the connection, and a handler that
-	// runs for long needs word: both are looked after several times in AckWait.
+	// A pull request ends with its connection, and a long handler must be reported as in progress; attend does
+	// both, several times in AckWait.
 	tick := time.NewTicker(min(r.broker.settings.AckWait/3, time.Second))
 	defer tick.Stop()
 	for !r.Stopped() {
@@ -156,7 +155,7 @@ func (r *subscriber) run(handlers *sync.WaitGroup) error {
 		case m := <-r.dealt:
 			delete(r.running, m)
 		case <-changed:
-			r.asked, r.heard = 0, time.Now() // a new connection is asked anew
+			r.asked, r.heard = 0, time.Now() // request again over the new connection
 		case <-tick.C:
 			r.attend()
 		case <-r.Life().Done():
@@ -165,7 +164,7 @@ func (r *subscriber) run(handlers *sync.WaitGroup) error {
 	return nil
 }
 
-// take deals with what arrived: the server's word, or a message.
+// take processes what arrived: a status of the server, or a message.
 func (r *subscriber) take(m *nats.Msg, handlers *sync.WaitGroup) error {
 	r.heard = time.Now()
 	if status := m.Header.Get("Status"); status != "" && ofServer(m) {
@@ -173,20 +172,20 @@ func (r *subscriber) take(m *nats.Msg, handlers *sync.WaitGroup) error {
 	}
 	r.asked = max(r.asked-1, 0)
 	if r.of.Handlers() == 1 {
-		r.work(m) // in order, and so here
+		r.work(m) // in order, so on this goroutine
 		return nil
 	}
 	r.running[m] = struct{}{}
 	handlers.Go(func() {
-		defer func() { r.dealt <- m }() // there is room for all
+		defer func() { r.dealt <- m }() // the channel has room for all
 		r.work(m)
 	})
 	return nil
 }
 
-// note notes whether the server was asked for messages.
+// note records whether messages were requested from the server.
 func (r *subscriber) note(ready bool) {
-	if ready == r.ready { // only the goroutine that calls this writes it
+	if ready == r.ready { // only the calling goroutine writes it
 		return
 	}
 	r.mu.Lock()
@@ -201,8 +200,8 @@ func (r *subscriber) Ready() bool {
 	return r.ready && r.conn.IsConnected()
 }
 
-// ask asks for as many messages as may come: at once where none is to come, else
-// when it is worth a request.
+// ask requests as many messages as may come: at once if none are on their way, else when enough are missing to be
+// worth a request.
 func (r *subscriber) ask() {
 	free := r.of.Ahead() - len(r.running) - r.asked
 	if free < 1 || r.asked > 0 && free < r.of.Ahead()/2 || time.Now().Before(r.pause) {
@@ -218,30 +217,29 @@ func (r *subscriber) ask() {
 		err = r.conn.PublishRequest(subject, r.inbox, request)
 	}
 	if err != nil {
-		r.pause = time.Now().Add(again) // the connection broke just now
+		r.pause = time.Now().Add(again) // the connection has just broken
 		return
 	}
 	r.asked += free
 }
 
-// ofServer reports whether a message is the server's own word, and none of a
-// stream: those have where to acknowledge them. Headers decide nothing, since
-// any publisher may write a Status.
+// ofServer reports whether a message is a status of the server rather than a message of a stream: those have a
+// reply subject for the acknowledgement. Headers do not decide, since any publisher may set a Status.
 func ofServer(m *nats.Msg) bool { return m.Reply == "" && len(m.Data) == 0 }
 
-// hears hears what the server says of a request.
+// hears processes a status of the server for a request.
 func (r *subscriber) hears(m *nats.Msg, status string) error {
 	if status == "100" {
-		return nil // a sign of life
+		return nil // a heartbeat
 	}
 	r.asked = toCome(m, r.asked)
 	switch status {
-	case "408": // its time was up
+	case "408": // the request expired
 		return nil
 	case "400":
 		return wirelab.Errorf(wirelab.Internal, "NATS refuses to give messages: %s", m.Header.Get("Description"))
 	}
-	// The consumer is gone, or moves, or no server listens: which, it will tell itself.
+	// The consumer is gone, or moves to another server, or no server listens. A later request shows which.
 	r.pause = time.Now().Add(again)
 	if err := r.exists(r.Life()); err != nil && !r.Stopped() {
 		return err
@@ -249,8 +247,8 @@ func (r *subscriber) hears(m *nats.Msg, status string) error {
 	return nil
 }
 
-// toCome is how many messages may still come of those asked for, after a request
-// has ended with so many not sent; where it does not say how many, none will.
+// toCome returns how many requested messages may still come after a request has ended with some not sent; 0 if the
+// status has no count.
 func toCome(m *nats.Msg, asked int) int {
 	left, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
 	if err != nil || left < 0 || left > asked {
@@ -259,27 +257,27 @@ func toCome(m *nats.Msg, asked int) int {
 	return asked - left
 }
 
-// attend tells the server that handlers still run, and notices when it no longer
-// says anything of what was asked for.
+// attend tells the server that handlers are still running, and detects that the server has stopped answering a
+// request.
 func (r *subscriber) attend() {
 	for m := range r.running {
-		_ = m.InProgress() // where it is not heard the message comes again
+		_ = m.InProgress() // if it is lost, the message is delivered again
 	}
-	// While a handler held this goroutine up, messages came all the same.
+	// Messages may have arrived while a handler occupied this goroutine: then the server is not silent.
 	if r.asked > 0 && time.Since(r.heard) > quiet && len(r.arrived) == 0 {
 		r.asked, r.heard = 0, time.Now()
 	}
 }
 
-// giveBack ends the listening and returns what came and was not begun, so that
-// another consumer has it at once, and not after AckWait.
+// giveBack ends the subscription and returns unhandled messages, so that another consumer gets them at once instead
+// of after AckWait.
 func (r *subscriber) giveBack() {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(r.Life()), requestLimit)
 	defer cancel()
-	// Drain has the server send no more, and ends the subscription when it has
-	// answered: what it had sent before is then here.
+	// Drain stops deliveries, and ends the subscription when the server has answered; all messages sent before are
+	// here by then.
 	if up, _, _ := r.state(); !up || r.sub.Drain() != nil {
-		_ = r.sub.Unsubscribe() // of a connection that is gone
+		_ = r.sub.Unsubscribe() // the connection is gone
 		return
 	}
 	look := time.NewTicker(time.Millisecond)
@@ -288,7 +286,7 @@ func (r *subscriber) giveBack() {
 		over := !r.sub.IsValid()
 		for len(r.arrived) > 0 {
 			if m := <-r.arrived; m.Reply != "" {
-				_ = m.Nak() // where it is not heard it comes again after AckWait
+				_ = m.Nak() // if it is lost, the message is delivered again after AckWait
 			}
 		}
 		if over {
@@ -305,8 +303,8 @@ func (r *subscriber) giveBack() {
 	}
 }
 
-// flush has the last answers reach the server before the connection ends, else they come
-// again; and removes dead letters that were taken.
+// flush waits until the last acknowledgements have reached the server, since unsent ones would mean redelivery, and
+// trims dead letters that were taken.
 func (r *subscriber) flush() {
 	if up, _, _ := r.state(); !up {
 		return
@@ -315,16 +313,16 @@ func (r *subscriber) flush() {
 	defer cancel()
 	_ = r.conn.FlushWithContext(ctx)
 	if strings.HasPrefix(r.of.Topic, broker.DeadPrefix) {
-		_, _ = r.trim(ctx, r.of.Topic, r.of.Group, 0) // or the next one does
+		_, _ = r.trim(ctx, r.of.Topic, r.of.Group, 0) // the next trim does it on an error
 	}
 }
 
-// work handles one message, and answers the server. Where an answer does not arrive, the
-// message comes again: nothing is done about that here.
+// work handles one message and answers the server. If the answer is lost, the server delivers the message again, so
+// errors are ignored.
 func (r *subscriber) work(m *nats.Msg) {
 	about, err := m.Metadata()
 	if err != nil {
-		return // no message of a stream; nothing of ours sends one here
+		return // not a message of a stream; we send none of these
 	}
 	said := r.handle(r.Life(), broker.Delivery{
 		Message: broker.Message{ID: m.Header.Get(idHeader), Body: m.Data},

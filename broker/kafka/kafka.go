@@ -1,14 +1,13 @@
-// Package kafka drives a running Kafka as package broker asks of any
-// broker: a topic has one partition, so that it has one order; a group is a consumer
-// group that begins at the topic's beginning. It knows the brokers by their addresses.
+// Package kafka implements package broker's Broker for a running Kafka: a topic has one partition, so that it has
+// one order; a group is a consumer group that starts at the beginning of the topic. The package knows the brokers
+// by their addresses.
 //
-// A producer is idempotent and waits for all replicas in sync. Whether they have a
-// message on disk by then is the brokers' log.flush.interval.messages, which no client
-// sees: what an acknowledgement promises is not known. Unconfirmed and transient messages
-// are sent like others.
+// A producer is idempotent and waits for all in-sync replicas. Whether they have a message on disk by then depends
+// on the brokers' log.flush.interval.messages, which no client sees: the promise of an acknowledgement is therefore
+// unknown. Unconfirmed and transient messages are sent like others.
 //
-// Kafka has no word for one message of a group: a message that is retried is given to its
-// handler again by the reader that has it, and those behind it are committed after it.
+// Kafka has no acknowledgement of single messages of a group: the reader that has a message retries it with the
+// handler, and the messages behind it are committed after it.
 package kafka
 
 import (
@@ -26,15 +25,15 @@ import (
 )
 
 const (
-	// pendingLimit is how many messages of a publisher may be unanswered; the next waits.
+	// pendingLimit is how many messages of a publisher may be unanswered; the next one waits.
 	pendingLimit = 8192
-	// answerLimit is how long a message is tried.
+	// answerLimit is how long a message is retried.
 	answerLimit = 10 * time.Second
-	// unknownTries is how often a topic that no broker knows is asked for.
+	// unknownTries is how often a topic that no broker knows is looked up.
 	unknownTries = 2
-	// silence is how long a reader may be silent before its group goes on without it.
+	// silence is how long a reader may be silent before its group continues without it.
 	silence = 6 * time.Second
-	// pollLimit is how many messages a reader is handed at once, and then commits.
+	// pollLimit is how many messages a reader takes at once, and then commits.
 	pollLimit = 256
 )
 
@@ -48,7 +47,7 @@ type Broker struct {
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Check returns what is wrong with a variant, if anything.
+// Check validates a variant.
 func Check(c broker.Config) error {
 	if c.Variant != "" {
 		return wirelab.Errorf(wirelab.Unimplemented,
@@ -100,7 +99,7 @@ func (b *Broker) Close() error {
 // Name implements [broker.Broker].
 func (b *Broker) Name() string { return b.name }
 
-// CreateTopic implements [broker.Broker]. Groups need no making: each begins at the beginning.
+// CreateTopic implements [broker.Broker]. Groups need not be created: each starts at the beginning.
 func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -127,7 +126,7 @@ func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
 		err = removed[t.Name].Err
 	}
 	for _, group := range t.Groups {
-		_, _ = b.admin.DeleteGroup(ctx, groupOf(t.Name, group)) // one that was never read is not there
+		_, _ = b.admin.DeleteGroup(ctx, groupOf(t.Name, group)) // a group that was never read does not exist
 	}
 	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return coded(err)
@@ -135,10 +134,10 @@ func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
 	return nil
 }
 
-// groupOf is a consumer group's name: Kafka's are not a topic's own.
+// groupOf returns the name of a consumer group, which in Kafka is not scoped to a topic.
 func groupOf(topic, group string) string { return topic + "." + group }
 
-// coded gives the library's errors their codes.
+// coded gives the errors of the library their codes.
 func coded(err error) error {
 	switch {
 	case err == nil:
@@ -172,11 +171,11 @@ func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
 		return 0, coded(err)
 	}
-	at, _ := read.Lookup(topic, 0) // 0 of a group that has read nothing
+	at, _ := read.Lookup(topic, 0) // 0 for a group that has read nothing
 	return int(end.Offset - max(at.At, 0)), nil
 }
 
-// exists is NotFound for a topic that is not there.
+// exists returns NotFound for a missing topic.
 func (b *Broker) exists(ctx context.Context, topic string) error {
 	topics, err := b.admin.ListTopics(ctx, topic)
 	if err == nil {
@@ -204,7 +203,7 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	return &publisher{client}, nil
 }
 
-// publisher publishes by a client of its own.
+// publisher publishes with its own client.
 type publisher struct{ client *kgo.Client }
 
 // Calls implements [broker.Publisher].
@@ -224,7 +223,7 @@ func (p *publisher) Send(ctx context.Context, topic string, batch []broker.Messa
 	}
 }
 
-// record is a message as Kafka has it: its id is the key.
+// record converts a message for Kafka: its id becomes the key.
 func record(topic string, m broker.Message) *kgo.Record {
 	r := &kgo.Record{Topic: topic, Value: m.Body}
 	if m.ID != "" {
@@ -236,14 +235,14 @@ func record(topic string, m broker.Message) *kgo.Record {
 	return r
 }
 
-// Away implements [broker.Publisher]: the library tells nothing of it, and tries.
+// Away implements [broker.Publisher]: the library does not report it, and retries.
 func (*publisher) Away() (<-chan struct{}, error) { return nil, nil }
 
 // Close implements [broker.Publisher].
 func (p *publisher) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
-	_ = p.client.Flush(ctx) // what is not answered by then is told so by Close
+	_ = p.client.Flush(ctx) // Close answers the sends that are left
 	p.client.Close()
 	return nil
 }

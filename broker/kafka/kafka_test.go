@@ -12,8 +12,8 @@ import (
 	"wirelab/broker/kafka"
 )
 
-// TestContract is held against a cluster that speaks Kafka's protocol and keeps what
-// it is sent in memory: no Kafka can be started here.
+// TestContract runs against an in-memory cluster that speaks the protocol of Kafka, because Kafka itself cannot be
+// started here.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(3))
@@ -43,6 +43,6 @@ func TestRefused(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := kafka.Open(ctx, broker.Config{Addresses: []string{"127.0.0.1:1"}}); err == nil {
-		t.Error("nobody is there")
+		t.Error("no server, and no error")
 	}
 }

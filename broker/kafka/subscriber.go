@@ -11,8 +11,7 @@ import (
 	"wirelab/broker"
 )
 
-// Subscribe implements [broker.Broker]. It returns once the group has given the
-// reader the topic.
+// Subscribe implements [broker.Broker]. It returns once the group has assigned the topic to the reader.
 func (b *Broker) Subscribe(
 	ctx context.Context, s broker.Subscription, handle broker.Handler,
 ) (broker.Subscriber, error) {
@@ -41,12 +40,12 @@ func (b *Broker) Subscribe(
 	case <-ctx.Done():
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerLimit)
 		defer cancel()
-		_ = r.Close(ending) // what ended it is told
+		_ = r.Close(ending) // the error returned is the one that ended it
 		return nil, wirelab.Public(ctx.Err())
 	}
 }
 
-// subscriber reads a group by a client of its own.
+// subscriber reads a group with its own client.
 type subscriber struct {
 	*broker.Reading
 	client *kgo.Client
@@ -54,7 +53,7 @@ type subscriber struct {
 	of     broker.Subscription
 }
 
-// read handles messages until it is stopped, and commits what it handled.
+// read handles messages until it is stopped, and commits those it handled.
 func (r *subscriber) read() {
 	defer r.Over()
 	for !r.Stopped() {
@@ -72,14 +71,13 @@ func (r *subscriber) read() {
 	}
 }
 
-// fail notes why nothing is given any more.
+// fail records why no more messages are delivered.
 func (r *subscriber) fail(err error) {
 	r.Fail(err)
 	r.Stop()
 }
 
-// deal handles messages, and commits those that were dealt with, up to the first that
-// was not.
+// deal handles messages, and commits the handled ones up to the first that was not.
 func (r *subscriber) deal(records []*kgo.Record) {
 	dealt := make([]bool, len(records))
 	if r.of.Handlers() == 1 {
@@ -109,10 +107,10 @@ func (r *subscriber) deal(records []*kgo.Record) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Life()), answerLimit)
 	defer cancel()
-	_ = r.client.CommitRecords(ctx, records[:n]...) // what could not be committed comes again
+	_ = r.client.CommitRecords(ctx, records[:n]...) // messages whose commit fails are delivered again
 }
 
-// one handles a message until it is dealt with, or the reader is to stop.
+// one handles a message until it is dealt with, or the reader is stopped.
 func (r *subscriber) one(record *kgo.Record) bool {
 	d := broker.Delivery{
 		Message: broker.Message{ID: string(record.Key), Body: record.Value}, Place: uint64(record.Offset) + 1,
@@ -142,10 +140,10 @@ func (r *subscriber) Close(ctx context.Context) error {
 	if err := r.Reading.Close(ctx); err != nil {
 		return err
 	}
-	r.client.CloseAllowingRebalance() // the group is told that it left
+	r.client.CloseAllowingRebalance() // leaves the group
 	return nil
 }
 
-// Ready implements [broker.Subscriber]: the group gave it the topic, and the library tells
-// nothing of a cluster that is away.
+// Ready implements [broker.Subscriber]: the group has assigned the topic. The library does not report an
+// unavailable cluster.
 func (r *subscriber) Ready() bool { return !r.Stopped() }

@@ -1,6 +1,6 @@
-// Package kinds lists the kinds of message brokers that wirelab starts, with what commands
-// and reports need to know of each: its names, the environment variable that has the address
-// of a running one, how it keeps a queue. It is a list: it speaks to none of them.
+// Package kinds lists the kinds of message brokers that wirelab starts, with what commands and reports need of
+// each: its names, the environment variable with the address of a running one, and its kinds of queues. It is only
+// a list: it talks to no broker.
 package kinds
 
 import (
@@ -17,20 +17,20 @@ const (
 	Hermes   = "hermes"
 )
 
-// The environment variables that say where message brokers are: an address of
-// one may hold a password, which others see on a command line.
+// The environment variables with the addresses of message brokers. An address may contain a password, which other
+// users could see on a command line.
 const (
 	AMQPVariable   = "WIRELAB_AMQP_URL"
 	NATSVariable   = "WIRELAB_NATS_URL"
 	HermesVariable = "WIRELAB_HERMES_URL"
 )
 
-// Kind is a kind of brokers.
+// Kind is a kind of broker.
 type Kind struct {
-	Name     string // as it is typed
-	Product  string // as it is written
+	Name     string // as typed in commands
+	Product  string // as shown in reports
 	Path     string // of the pipeline's paths to it, behind "log-"
-	Variable string // of the environment, which has the URL of one that runs elsewhere
+	Variable string // of the environment; has the URL of a broker that runs elsewhere
 	// Queues are the kinds of its queues, the default first.
 	Queues []broker.Kind
 }
@@ -44,7 +44,7 @@ func All() []Kind {
 	}
 }
 
-// Names are the names of all.
+// Names returns the names of all kinds.
 func Names() (names []string) {
 	for _, k := range All() {
 		names = append(names, k.Name)
@@ -52,7 +52,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Find returns the kind of a name.
+// Find returns the kind with that name.
 func Find(name string) (Kind, error) {
 	all := All()
 	if i := slices.IndexFunc(all, func(k Kind) bool { return k.Name == name }); i >= 0 {

@@ -1,7 +1,6 @@
-// Package memory is a message broker in the memory of this process: the reference for
-// what package broker says, in tests; it knows no network and no process. It keeps what is
-// sent until it is removed, and no longer than it lives. A test can kill it, and cut off
-// one that is connected.
+// Package memory is a message broker in the memory of this process: the reference implementation of the contract of
+// package broker, for tests. It knows no network and no process. It keeps messages until they are removed, and no
+// longer than the process lives. A test can kill the server, and cut off a connection.
 package memory
 
 import (
@@ -14,9 +13,9 @@ import (
 	"wirelab/broker"
 )
 
-// Server keeps topics in memory. Make one with [NewServer].
+// Server keeps topics in memory. Create one with [NewServer].
 type Server struct {
-	mu      sync.Mutex // guards all below, and all that brokers and groups have
+	mu      sync.Mutex // guards all below, and all state of brokers and groups
 	killed  bool
 	changed chan struct{} // closed and replaced at every change
 	topics  map[string]*topic
@@ -27,19 +26,19 @@ func NewServer() *Server {
 	return &Server{changed: make(chan struct{}), topics: map[string]*topic{}}
 }
 
-// New returns a broker with a server of its own.
+// New returns a broker with a new server.
 func New() *Broker { return NewServer().Connect() }
 
 // Connect returns a connection to the server.
 func (s *Server) Connect() *Broker { return &Broker{server: s} }
 
-// tell wakes all who wait; the lock is held.
+// tell wakes all who wait; s.mu is held.
 func (s *Server) tell() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// Kill ends the server: it answers no call, and what subscribers had is given back.
+// Kill ends the server: it answers no call, and messages that subscribers had are returned to their groups.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +46,7 @@ func (s *Server) Kill() {
 	s.release(func(*subscriber) bool { return true })
 }
 
-// Revive starts it again with what it kept.
+// Revive starts it again with the topics it kept.
 func (s *Server) Revive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +54,7 @@ func (s *Server) Revive() {
 	s.tell()
 }
 
-// release gives back what those subscribers hold; the lock is held.
+// release returns the messages that those subscribers hold; s.mu is held.
 func (s *Server) release(whose func(*subscriber) bool) {
 	for _, t := range s.topics {
 		for _, g := range t.groups {
@@ -70,16 +69,16 @@ func (s *Server) release(whose func(*subscriber) bool) {
 	s.tell()
 }
 
-// topic is what is kept of a topic.
+// topic is the state of a topic.
 type topic struct {
 	of     broker.Topic
 	groups map[string]*group
-	next   uint64 // the place of the next message
+	next   uint64 // the position of the next message
 }
 
-// group is what a group has not dealt with.
+// group holds the messages that a group has not dealt with.
 type group struct {
-	ready []*item // by place
+	ready []*item // by position
 	held  map[*item]*subscriber
 	later int // waiting for their next attempt
 }
@@ -91,7 +90,7 @@ type item struct {
 	attempts, failures int
 }
 
-// put makes a message one that is ready, in its place.
+// put inserts a message into the ready ones at its position.
 func (g *group) put(it *item) {
 	at, _ := slices.BinarySearchFunc(g.ready, it.place, func(other *item, place uint64) int {
 		return int(other.place) - int(place)
@@ -107,7 +106,7 @@ type Broker struct {
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Sever cuts the connection off, as if this process had been killed.
+// Sever cuts the connection, as if this process had been killed.
 func (b *Broker) Sever() {
 	s := b.server
 	s.mu.Lock()
@@ -133,7 +132,7 @@ func (b *Broker) away() bool { return b.server.killed || b.severed }
 
 func errAway() error { return wirelab.Errorf(wirelab.Unavailable, "the broker is away") }
 
-// reach waits until the server can be reached, and holds its lock where it returns nil.
+// reach waits until the server can be reached. If it returns nil, the caller holds the server's lock.
 func (b *Broker) reach(ctx context.Context) error {
 	s := b.server
 	for {
@@ -160,7 +159,7 @@ func (b *Broker) reach(ctx context.Context) error {
 	}
 }
 
-// find is reach, and the topic; the lock is held where it returns nil.
+// find is reach, then looks up the topic. If it returns nil, the caller holds the server's lock.
 func (b *Broker) find(ctx context.Context, name string) (*topic, error) {
 	if err := b.reach(ctx); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type subscriber struct {
 	running int
 }
 
-// read takes messages until it is closed, or there is nothing to read any more.
+// read takes messages until the subscriber is closed, or its topic is gone.
 func (r *subscriber) read() {
 	defer r.Over()
 	for !r.Stopped() {
@@ -58,7 +58,7 @@ func (r *subscriber) read() {
 			Place: it.place,
 		}
 		if r.of.Handlers() == 1 {
-			r.settle(g, it, r.handle(r.Life(), d)) // in order, and so here
+			r.settle(g, it, r.handle(r.Life(), d)) // in order, so on this goroutine
 			continue
 		}
 		r.handlers.Go(func() { r.settle(g, it, r.handle(r.Life(), d)) })
@@ -66,7 +66,7 @@ func (r *subscriber) read() {
 	r.handlers.Wait()
 }
 
-// next takes a message if there is one, and there may be one more handler.
+// next takes a message if there is one and another handler may run.
 func (r *subscriber) next() (g *group, it *item, changed <-chan struct{}, err error) {
 	s := r.broker.server
 	s.mu.Lock()
@@ -92,7 +92,7 @@ func (r *subscriber) next() (g *group, it *item, changed <-chan struct{}, err er
 	return g, it, nil, nil
 }
 
-// settle does what a handler said with its message.
+// settle applies the disposition of a handler to its message.
 func (r *subscriber) settle(g *group, it *item, said broker.Disposition) {
 	s := r.broker.server
 	s.mu.Lock()
@@ -100,7 +100,7 @@ func (r *subscriber) settle(g *group, it *item, said broker.Disposition) {
 	defer s.tell()
 	r.running--
 	if g.held[it] != r {
-		return // it was taken away, and another subscriber has it
+		return // it was released, and another subscriber has it
 	}
 	delete(g.held, it)
 	switch said.Do {
@@ -115,7 +115,7 @@ func (r *subscriber) settle(g *group, it *item, said broker.Disposition) {
 			s.tell()
 		})
 	case broker.StopReading:
-		it.attempts-- // it did not fail
+		it.attempts-- // not counted as a failure
 		g.put(it)
 		r.Stop()
 	}

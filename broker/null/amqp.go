@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// AMQP returns a null of RabbitMQ: of AMQP 0-9-1 what opens a channel, declares, binds
-// and deletes, publishes with confirms, and consumes with acknowledgements. An exchange
-// hands each message to all queues that are bound to it, whatever its kind.
+// AMQP returns a null of RabbitMQ. Of AMQP 0-9-1 it supports opening channels; declaring, binding and deleting;
+// publishing with confirms; and consuming with acknowledgements. An exchange passes each message to all queues that
+// are bound to it, whatever its type.
 func AMQP() *Server {
 	return newServer(Options{}, func(s *Server, in io.Reader, out *writer) error {
 		c := &amqpConn{server: s, out: out, in: bufio.NewReaderSize(in, 1<<16), channels: map[uint16]*amqpChannel{}}
@@ -16,7 +16,7 @@ func AMQP() *Server {
 	})
 }
 
-// The bounds of a conversation.
+// Limits of a connection.
 const (
 	amqpFrame    = 1 << 17 // bytes of a frame, which both sides agree on
 	amqpBody     = 1 << 20 // bytes of a message
@@ -42,13 +42,13 @@ type amqpChannel struct {
 	number    uint16
 	confirms  bool
 	published uint64 // messages so far
-	confirmed uint64 // of them
+	confirmed uint64 // of those published
 	prefetch  int
 	queue     *group
-	reader    *reader // of queue; nil: it consumes nothing
+	reader    *reader // of queue; nil: no consumer
 	acked     uint64  // the highest delivery tag that was
 
-	// The message that is being read.
+	// State of the message that is being read.
 	exchange string
 	left     uint64 // bytes
 	body     []byte
@@ -122,7 +122,7 @@ func (c *amqpConn) obey(kind byte, channel uint16, frame []byte) error {
 	return nil // a heartbeat
 }
 
-// announced takes the length of a message, came a part of it.
+// announced starts a message of the given length.
 func (c *amqpConn) announced(channel uint16, length uint64) error {
 	of, open := c.channels[channel]
 	if !open || length > amqpBody {
@@ -147,7 +147,7 @@ func (c *amqpConn) came(channel uint16, part []byte) error {
 	return nil
 }
 
-// whole publishes a message that has come.
+// whole publishes a message that has been read completely.
 func (c *amqpConn) whole(of *amqpChannel) {
 	of.published++
 	if c.server.has(of.exchange) && !c.server.topic(of.exchange).publish(of.body) {
@@ -160,7 +160,7 @@ func (c *amqpConn) whole(of *amqpChannel) {
 	of.body = nil
 }
 
-// confirm confirms all that was published and is not.
+// confirm confirms all messages that were published and not yet confirmed.
 func (c *amqpConn) confirm() {
 	for _, of := range c.channels {
 		c.confirmOn(of, of.published)
@@ -177,12 +177,12 @@ func (c *amqpConn) confirmOn(of *amqpChannel, upTo uint64) {
 	})
 }
 
-// say writes a method.
+// say writes a method frame.
 func (c *amqpConn) say(channel, class, method uint16, arguments func([]byte) []byte) {
 	c.out.say(func(to []byte) []byte { return appendMethod(to, channel, class, method, arguments) })
 }
 
-// consume has a channel read a queue.
+// consume starts a consumer of a queue on the channel.
 func (c *amqpConn) consume(of *amqpChannel, queue, tag string) {
 	of.queue = c.queue(queue)
 	of.acked = 0
@@ -203,7 +203,7 @@ func (c *amqpConn) consume(of *amqpChannel, queue, tag string) {
 	of.queue.allow(of.reader, ahead)
 }
 
-// settled takes the acknowledgement of a message, or of all up to it.
+// settled processes the acknowledgement of one message, or of all up to it.
 func (of *amqpChannel) settled(tag uint64, multiple bool) {
 	if of.reader == nil {
 		return
@@ -215,8 +215,8 @@ func (of *amqpChannel) settled(tag uint64, multiple bool) {
 	of.queue.allow(of.reader, int(min(n, creditLimit)))
 }
 
-// queue finds a queue by its name, or makes one. It is a group of each exchange that it
-// is bound to, and before of a topic that has no publisher.
+// queue returns the queue with that name, creating it if needed. A queue becomes a group of each exchange that it
+// is bound to; until then it belongs to a topic without a publisher.
 func (c *amqpConn) queue(name string) *group { return c.server.topic(queuesTopic).group(name) }
 
 // queuesTopic has all queues as its groups; no exchange that is published to has its name.

@@ -2,7 +2,7 @@ package null
 
 import "encoding/binary"
 
-// call obeys a method. Numbers are those of the specification, which names them.
+// call executes a method. The numbers are those of the AMQP specification; comments name them.
 func (c *amqpConn) call(channel, class, method uint16, a *arguments) error {
 	if channel == 0 {
 		return c.connection(class, method)
@@ -41,18 +41,18 @@ func (c *amqpConn) call(channel, class, method uint16, a *arguments) error {
 	return nil
 }
 
-// plain says a method without arguments.
+// plain sends a method without arguments.
 func (c *amqpConn) plain(channel, class, method uint16) {
 	c.say(channel, class, method, func(b []byte) []byte { return b })
 }
 
-// connection obeys a method of the connection itself.
+// connection executes a method of class connection.
 func (c *amqpConn) connection(class, method uint16) error {
 	if class != 10 {
 		return errUnknown
 	}
 	switch method {
-	case 11: // start-ok: every client is let in
+	case 11: // start-ok: every client is accepted
 		c.say(0, 10, 30, func(b []byte) []byte { // tune: channels, bytes of a frame, heartbeat
 			b = binary.BigEndian.AppendUint16(b, amqpChannels)
 			b = binary.BigEndian.AppendUint32(b, amqpFrame)
@@ -69,7 +69,7 @@ func (c *amqpConn) connection(class, method uint16) error {
 	return nil
 }
 
-// declare obeys a method of exchanges (40) and queues (50).
+// declare executes a method of class exchange (40) or queue (50).
 func (c *amqpConn) declare(of *amqpChannel, class, method uint16, a *arguments) error {
 	a.short() // reserved
 	name := a.text()
@@ -109,7 +109,7 @@ func (c *amqpConn) declare(of *amqpChannel, class, method uint16, a *arguments) 
 	return a.failed
 }
 
-// basic obeys a method of messages.
+// basic executes a method of class basic.
 func (c *amqpConn) basic(of *amqpChannel, method uint16, a *arguments) error {
 	switch method {
 	case 10: // qos
@@ -120,7 +120,7 @@ func (c *amqpConn) basic(of *amqpChannel, method uint16, a *arguments) error {
 		a.short()
 		queue, tag := a.text(), a.text()
 		if a.failed != nil || of.reader != nil {
-			return errUnknown // one consumer a channel is all that clients here have
+			return errUnknown // clients here have at most one consumer per channel
 		}
 		c.say(of.number, 60, 21, func(b []byte) []byte { return appendShort(b, tag) })
 		c.consume(of, queue, tag)
@@ -130,7 +130,7 @@ func (c *amqpConn) basic(of *amqpChannel, method uint16, a *arguments) error {
 	case 40: // publish
 		a.short()
 		of.exchange = a.text()
-	case 80, 90, 120: // ack, reject, nack: what is given back is gone
+	case 80, 90, 120: // ack, reject, nack: a rejected message is dropped
 		tag := a.longLong()
 		of.settled(tag, method == 80 && a.octet()&1 != 0)
 	default:
@@ -139,7 +139,7 @@ func (c *amqpConn) basic(of *amqpChannel, method uint16, a *arguments) error {
 	return a.failed
 }
 
-// add makes a group one of a topic's, and drop takes it away.
+// add adds a group to a topic, and drop removes one.
 func (t *topic) add(name string, g *group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +152,7 @@ func (t *topic) drop(name string) {
 	delete(t.groups, name)
 }
 
-// arguments reads what a method carries. After a failure all is empty.
+// arguments decodes the arguments of a method. After an error every value is empty.
 type arguments struct {
 	rest   []byte
 	failed error
@@ -174,7 +174,7 @@ func (a *arguments) long() uint32     { return binary.BigEndian.Uint32(a.take(4)
 func (a *arguments) longLong() uint64 { return binary.BigEndian.Uint64(a.take(8)) }
 func (a *arguments) text() string     { return string(a.take(int(a.octet()))) }
 
-// appendFrame appends a frame, whose payload is appended by what.
+// appendFrame appends a frame; what appends its payload.
 func appendFrame(to []byte, kind byte, channel uint16, what func([]byte) []byte) []byte {
 	to = binary.BigEndian.AppendUint16(append(to, kind), channel)
 	at := len(to)
@@ -189,13 +189,13 @@ func appendMethod(to []byte, channel, class, method uint16, arguments func([]byt
 	})
 }
 
-// appendContent appends a message behind the method that delivers it.
+// appendContent appends a message, to follow the method that delivers it.
 func appendContent(to []byte, channel uint16, body []byte) []byte {
 	to = appendFrame(to, amqpHeaders, channel, func(b []byte) []byte { // class, weight, length, no properties
 		b = binary.BigEndian.AppendUint64(append(b, 0, 60, 0, 0), uint64(len(body)))
 		return append(b, 0, 0)
 	})
-	const most = amqpFrame - 8 // a frame has as much around it
+	const most = amqpFrame - 8 // the frame adds as much around the payload
 	for len(body) > 0 {
 		part := body[:min(len(body), most)]
 		to = appendFrame(to, amqpBodies, channel, func(b []byte) []byte { return append(b, part...) })
@@ -204,8 +204,7 @@ func appendContent(to []byte, channel uint16, body []byte) []byte {
 	return to
 }
 
-// appendShort appends a text of at most 255 bytes, appendLong one of any length, and
-// appendTable names with texts.
+// appendShort appends a text of at most 255 bytes, appendLong one of any length, and appendTable a table of texts.
 func appendShort(to []byte, text string) []byte { return append(append(to, byte(len(text))), text...) }
 
 func appendLong(to []byte, text string) []byte {

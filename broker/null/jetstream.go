@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// The kinds of answers of JetStream's API that clients here look at.
+// The types of replies of the JetStream API that clients here check.
 const (
 	natsCreated = "2026-01-01T00:00:00Z"
 	natsMissing = `{"error":{"code":404,"err_code":10059,"description":"stream not found"}}`
 	natsNobody  = `{"error":{"code":404,"err_code":10014,"description":"consumer not found"}}`
 )
 
-// ask answers a request to JetStream's API: words are its subject's behind $JS.API.
+// ask answers a request to the JetStream API. words is its subject after $JS.API, split at the dots.
 func (c *natsConn) ask(words []string, reply string, body []byte) {
 	at := func(i int) string {
 		if i < len(words) {
@@ -79,12 +79,12 @@ func (t *topic) reads(name string) bool {
 	return there
 }
 
-// streamInfo is what a stream is said to be. A config that is no JSON is left out.
+// streamInfo returns the description of a stream. A config that is not valid JSON is left out.
 func streamInfo(config json.RawMessage) []byte {
 	if !json.Valid(config) {
 		config = json.RawMessage(`{}`)
 	}
-	text, _ := json.Marshal(map[string]any{ // of what is valid
+	text, _ := json.Marshal(map[string]any{ // cannot fail: all values are valid
 		"type": "io.nats.jetstream.api.v1.stream_create_response", "config": config, "created": natsCreated,
 		"state": map[string]int{"messages": 0, "bytes": 0, "first_seq": 0, "last_seq": 0, "consumer_count": 0},
 	})
@@ -96,7 +96,7 @@ func consumerInfo(stream, name string, config json.RawMessage) []byte {
 		config = json.RawMessage(`{}`)
 	}
 	none := map[string]int{"consumer_seq": 0, "stream_seq": 0}
-	text, _ := json.Marshal(map[string]any{ // of what is valid
+	text, _ := json.Marshal(map[string]any{ // cannot fail: all values are valid
 		"type":        "io.nats.jetstream.api.v1.consumer_create_response",
 		"stream_name": stream,
 		"name":        name,
@@ -108,8 +108,8 @@ func consumerInfo(stream, name string, config json.RawMessage) []byte {
 	return text
 }
 
-// pull lets a consumer have as many messages more as it asks for. It never tells that
-// none came: the client asks again after a time of its own.
+// pull grants a consumer the number of messages that it requests. It never reports an expired request: the client
+// makes a new one after its own timeout.
 func (c *natsConn) pull(stream, consumer, reply string, body []byte) {
 	var wanted struct {
 		Batch int `json:"batch"`

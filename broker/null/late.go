@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// late does things a fixed time after it was told to, in their order.
+// late runs functions a fixed delay after they were submitted, in order.
 type late struct {
 	by time.Duration
 
 	mu   sync.Mutex // guards what
 	what []task
-	more chan struct{} // holds one once what has grown
+	more chan struct{} // holds one element once tasks were added
 }
 
-// task is what is to be done, and when.
+// task is a function and the time at which it is due.
 type task struct {
 	due time.Time
 	do  func()
@@ -24,7 +24,7 @@ type task struct {
 
 func newLate(by time.Duration) *late { return &late{by: by, more: make(chan struct{}, 1)} }
 
-// do does something, at once where there is no delay.
+// do runs a function after the delay, or at once if there is none.
 func (l *late) do(something func()) {
 	if l.by == 0 {
 		something()
@@ -39,11 +39,11 @@ func (l *late) do(something func()) {
 	}
 }
 
-// spin is how long before it is due a task is waited for by looking at the clock: Go's
-// timers may be a millisecond late in a process that idles.
+// spin is how long before a task is due late starts to poll the clock: timers of Go may fire a millisecond late in
+// an idle process.
 const spin = 1500 * time.Microsecond
 
-// run does what is due until ctx ends.
+// run runs due tasks until ctx ends.
 func (l *late) run(ctx context.Context) {
 	for {
 		select {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// NATS returns a null of NATS with JetStream: the client protocol's verbs, and of
-// JetStream's what makes streams and consumers, acknowledges and is pulled.
+// NATS returns a null of NATS with JetStream: the verbs of the client protocol, and of JetStream the creation of
+// streams and consumers, acknowledgements and pull requests.
 func NATS(o Options) *Server {
 	return newServer(o, func(s *Server, in io.Reader, out *writer) error {
 		c := &natsConn{
@@ -23,10 +23,10 @@ func NATS(o Options) *Server {
 	})
 }
 
-// natsPayload is the most bytes of a message, its headers included.
+// natsPayload is the maximum length of a message with its headers, in bytes.
 const natsPayload = 2 << 20
 
-// natsInfo is what a client is told first.
+// natsInfo is the first line that a client receives.
 const natsInfo = `INFO {"server_id":"null","server_name":"null","version":"2.15.0","proto":1,"headers":true,"jetstream":true,"max_payload":2097152}` + "\r\n"
 
 // natsConn is a client of NATS.
@@ -34,9 +34,9 @@ type natsConn struct {
 	server   *Server
 	in       *bufio.Reader
 	out      *writer
-	subjects map[string]string  // what it subscribed to, by subscription id
+	subjects map[string]string  // by subscription id
 	pulls    map[string]*reader // of consumers, by stream and name
-	acks     []byte             // acknowledgements of what was read at once
+	acks     []byte             // acknowledgements for the messages read together
 }
 
 func (c *natsConn) speak() error {
@@ -44,7 +44,7 @@ func (c *natsConn) speak() error {
 	for {
 		line, err := c.in.ReadSlice('\n')
 		if err != nil {
-			return err // a line longer than the buffer is no client's here either
+			return err // clients here send no line longer than the buffer
 		}
 		verb, rest, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" "))
 		if err := c.obey(string(verb), string(rest)); err != nil {
@@ -63,7 +63,7 @@ func (c *natsConn) obey(verb, rest string) error {
 	case "CONNECT", "PONG", "":
 	case "PING":
 		c.out.say(func(to []byte) []byte { return append(append(to, c.acks...), "PONG\r\n"...) })
-		c.acks = c.acks[:0] // a client that waits for the PONG has what it waited for before
+		c.acks = c.acks[:0] // flush before the PONG: the client relies on that order
 	case "SUB":
 		if len(words) < 2 {
 			return errUnknown
@@ -83,8 +83,8 @@ func (c *natsConn) obey(verb, rest string) error {
 	return nil
 }
 
-// published reads a message: its subject, where its answer goes if anywhere, and as
-// many lengths, of which the first of two is that of its headers.
+// published reads a message: its subject, its reply subject if any, and lengths lengths. Of two lengths the first
+// is that of the headers.
 func (c *natsConn) published(words []string, lengths int) error {
 	if len(words) < 1+lengths || len(words) > 2+lengths {
 		return errUnknown
@@ -121,7 +121,7 @@ func (c *natsConn) published(words []string, lengths int) error {
 	return nil
 }
 
-// store takes a message into a stream, whose name is its subject.
+// store stores a message in a stream, whose name is its subject.
 func (c *natsConn) store(subject, reply string, body []byte) {
 	if !c.server.has(subject) {
 		return // no stream listens
@@ -137,15 +137,15 @@ func (c *natsConn) store(subject, reply string, body []byte) {
 	})
 }
 
-// publish hands a message on, and returns what its sender is told.
+// publish passes a message on, and returns the reply for its sender.
 func (c *natsConn) publish(subject string, body []byte) []byte {
 	if !c.server.topic(subject).publish(body) {
-		return []byte(`{"error":{"code":503,"err_code":10077,"description":"nobody takes what waits"}}`)
+		return []byte(`{"error":{"code":503,"err_code":10077,"description":"no consumer takes the waiting messages"}}`)
 	}
 	return []byte(`{"stream":"` + subject + `","seq":1}`)
 }
 
-// answer sends a message to where the client waits for it.
+// answer sends a message to the reply subject of the client.
 func (c *natsConn) answer(reply string, body []byte) {
 	id := c.subscription(reply)
 	if id == "" {
@@ -154,8 +154,8 @@ func (c *natsConn) answer(reply string, body []byte) {
 	c.out.say(func(to []byte) []byte { return appendNATS(to, reply, id, "", body) })
 }
 
-// subscription is the id of a client's subscription that a subject falls under; "" of
-// none. Clients here subscribe to inboxes, by their names or with * at the end.
+// subscription returns the id of the client's subscription that matches a subject; "" if none does. Clients here
+// subscribe to inboxes, by exact name or with * at the end.
 func (c *natsConn) subscription(subject string) string {
 	for id, pattern := range c.subjects {
 		if pattern == subject {
@@ -172,7 +172,7 @@ func (c *natsConn) subscription(subject string) string {
 	return ""
 }
 
-// appendNATS appends a message as the protocol has it.
+// appendNATS appends a message in the format of the protocol.
 func appendNATS(to []byte, subject, id, reply string, body []byte) []byte {
 	if id == "" {
 		return to

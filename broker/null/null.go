@@ -1,11 +1,10 @@
-// Package null is servers that speak a broker's protocol and do nothing: they
-// acknowledge what is published at once, and hand it to the groups that read it, in
-// the memory of one process. What a driver does before one is the driver's own, so
-// that an experiment can tell when it is the driver that it measures. They know as
-// much of their protocol as the clients in package broker say, and answer no other client.
+// Package null has servers that speak a broker's protocol and do nothing else: they acknowledge published messages
+// at once, and pass them to the groups that read them, in the memory of one process. Costs measured against one are
+// those of the driver, which shows an experiment when it measures the driver rather than the broker. A null
+// supports the part of the protocol that the clients in package broker use, and no other clients.
 //
-// Nothing survives, nothing comes again, and what is not taken is refused beyond
-// [waitingLimit]. The null of Hermes is in its own program: its doors are its own.
+// Nothing is stored and nothing is redelivered. Messages beyond [waitingLimit] that are not taken are refused. The
+// null of Hermes is in Hermes's own program, because its APIs are its own.
 package null
 
 import (
@@ -17,7 +16,7 @@ import (
 	"time"
 )
 
-// Server is a protocol's null. Make one with [NATS] or [AMQP].
+// Server is the null of a protocol. Create one with [NATS] or [AMQP].
 type Server struct {
 	speak   func(s *Server, in io.Reader, out *writer) error
 	options Options
@@ -27,12 +26,11 @@ type Server struct {
 	topics map[string]*topic
 }
 
-// Options are what a null does that is known beforehand, to try a driver with. The zero
-// value is nothing.
+// Options make a null behave in a known way, to test a driver against it. The zero value adds nothing.
 type Options struct {
-	// Delay is how long after a message came it is acknowledged and delivered.
+	// Delay is how long after its arrival a message is acknowledged and delivered.
 	Delay time.Duration
-	// Double delivers one message in so many twice; 0: none.
+	// Double delivers every Double-th message twice; 0: none.
 	Double uint64
 }
 
@@ -40,14 +38,14 @@ func newServer(o Options, speak func(*Server, io.Reader, *writer) error) *Server
 	return &Server{speak: speak, options: o, late: newLate(o.Delay), topics: map[string]*topic{}}
 }
 
-// Serve answers at a listener until ctx ends, and has closed it then.
+// Serve answers at a listener until ctx ends. It closes the listener.
 func (s *Server) Serve(ctx context.Context, at net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	serving.Go(func() { s.late.run(ctx) })
-	closed := context.AfterFunc(ctx, func() { _ = at.Close() }) // whoever waits in Accept is told
+	closed := context.AfterFunc(ctx, func() { _ = at.Close() }) // ends Accept
 	defer closed()
 	for {
 		conn, err := at.Accept()
@@ -61,34 +59,34 @@ func (s *Server) Serve(ctx context.Context, at net.Listener) error {
 	}
 }
 
-// converse speaks with one client until it or ctx ends. A client that is not
-// understood is left.
+// converse serves one client until it leaves or ctx ends. A client that sends something unsupported is
+// disconnected.
 func (s *Server) converse(ctx context.Context, conn net.Conn) {
 	out := newWriter()
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		out.writeTo(conn)
-		_ = conn.Close() // nothing more is said
+		_ = conn.Close() // the conversation has ended
 	})
 	ended := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	_ = s.speak(s, conn, out) // why it ended is the client's own
+	_ = s.speak(s, conn, out) // the error concerns this client only
 	ended()
 	out.close()
 	writing.Wait()
 }
 
-// writer is what is to be written to a client: many say something, one writes, all
-// there is at once.
+// writer collects output for a client: many goroutines add to it, and one writes everything collected so far at
+// once.
 type writer struct {
 	mu     sync.Mutex // guards said and closed
 	said   []byte
 	closed bool
-	more   chan struct{} // holds one once said has grown or closed is set
+	more   chan struct{} // holds one element once said has grown or closed is set
 }
 
 func newWriter() *writer { return &writer{more: make(chan struct{}, 1)} }
 
-// say appends to what is written; nothing once the client is gone.
+// say appends output; it does nothing once the client is gone.
 func (w *writer) say(what func(to []byte) []byte) {
 	w.mu.Lock()
 	if !w.closed {
@@ -112,8 +110,7 @@ func (w *writer) close() {
 	w.signal()
 }
 
-// writeTo writes what is said until the writer is closed and all is written, or the
-// client is gone.
+// writeTo writes output until the writer is closed and everything is written, or the client is gone.
 func (w *writer) writeTo(to io.Writer) {
 	var spare []byte
 	for range w.more {
@@ -129,5 +126,5 @@ func (w *writer) writeTo(to io.Writer) {
 	}
 }
 
-// errUnknown is the end of a conversation that is not understood.
+// errUnknown ends a conversation with unsupported input.
 var errUnknown = errors.New("not understood")

@@ -16,7 +16,7 @@ import (
 	"wirelab/broker/rabbitmq"
 )
 
-// kinds are the nulls, each with the client that is put before it.
+// kinds returns the nulls, each with its client.
 func kinds() map[string]struct {
 	server *null.Server
 	open   func(context.Context, broker.Config) (broker.Broker, error)
@@ -36,7 +36,7 @@ func kinds() map[string]struct {
 	}
 }
 
-// serve serves a null until the test ends, and returns where.
+// serve serves a null until the test ends, and returns its address.
 func serve(t testing.TB, s *null.Server) string {
 	t.Helper()
 	at, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,8 +55,8 @@ func serve(t testing.TB, s *null.Server) string {
 	return at.Addr().String()
 }
 
-// TestEachArrives: what a driver needs of a broker a null does: topics that are there
-// or not, every message acknowledged, and each to every group, in order.
+// TestEachArrives checks that a null does what a driver needs of a broker: missing topics are reported, every
+// message is acknowledged, and each reaches every group, in order.
 func TestEachArrives(t *testing.T) {
 	t.Parallel()
 	for name, kind := range kinds() {
@@ -94,7 +94,7 @@ func TestEachArrives(t *testing.T) {
 	}
 }
 
-// arrivals are what a group was given.
+// arrivals counts the messages a group received.
 type arrivals struct{ count, turned, last atomic.Int64 }
 
 func (a *arrivals) await(t *testing.T, n int64) {
@@ -117,7 +117,7 @@ func reads(ctx context.Context, t *testing.T, b broker.Broker, topic broker.Topi
 			broker.Subscription{Topic: topic.Name, Group: group},
 			func(_ context.Context, d broker.Delivery) broker.Disposition {
 				var n int64
-				_, _ = fmt.Sscan(string(d.Body), &n) // 0 of what is no number
+				_, _ = fmt.Sscan(string(d.Body), &n) // 0 if the body is not a number
 				if n != a.last.Swap(n)+1 {
 					a.turned.Add(1)
 				}
@@ -139,7 +139,7 @@ func reads(ctx context.Context, t *testing.T, b broker.Broker, topic broker.Topi
 	return all
 }
 
-// publish sends and waits until all is acknowledged.
+// publish sends messages and waits until all are acknowledged.
 func publish(ctx context.Context, t *testing.T, b broker.Broker, topic string, sends, batch int) {
 	t.Helper()
 	p, err := b.Publisher(ctx, broker.PublisherConfig{})
@@ -168,7 +168,7 @@ func publish(ctx context.Context, t *testing.T, b broker.Broker, topic string, s
 	}
 }
 
-// FuzzConversation: whatever a client says, a null goes on for the others.
+// FuzzConversation checks that a null continues for other clients whatever one client sends.
 func FuzzConversation(f *testing.F) {
 	f.Add(
 		true,

@@ -5,11 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// waitingLimit is how many bytes wait for a group's reader, at most; what is
-// published beyond that is refused.
+// waitingLimit is the maximum number of bytes that wait for the reader of a group; messages beyond it are refused.
 const waitingLimit = 256 << 20
 
-// topic is who reads what is published under a name.
+// topic holds the groups that read messages published under a name.
 type topic struct {
 	double uint64 // as in Options
 	count  atomic.Uint64
@@ -18,26 +17,26 @@ type topic struct {
 	groups map[string]*group
 }
 
-// group is what waits for a group's reader.
+// group holds the messages that wait for the reader of a group.
 type group struct {
 	mu      sync.Mutex // guards all below
 	waiting [][]byte
 	bytes   int // of them
 	reader  *reader
-	given   uint64 // messages so far
+	given   uint64 // messages delivered so far
 }
 
-// creditLimit is how many messages a reader may be given ahead.
+// creditLimit is the maximum number of messages that a reader may be granted in advance.
 const creditLimit = 1 << 16
 
-// reader is one that may be given so many messages.
+// reader is a consumer with credit for a number of messages.
 type reader struct {
 	credit int
-	// give writes a message, the n-th of its group; the group's lock is held.
+	// give writes a message, the n-th of its group; the lock of the group is held.
 	give func(body []byte, n uint64)
 }
 
-// topic finds a topic, or makes one.
+// topic returns the topic with that name, creating it if needed.
 func (s *Server) topic(name string) *topic {
 	s.mu.RLock()
 	t, there := s.topics[name]
@@ -67,7 +66,7 @@ func (s *Server) remove(name string) {
 	delete(s.topics, name)
 }
 
-// group finds a group, or makes one.
+// group returns the group with that name, creating it if needed.
 func (t *topic) group(name string) *group {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,8 +78,7 @@ func (t *topic) group(name string) *group {
 	return g
 }
 
-// publish hands a message to every group, and reports whether all have room. The
-// body is the topic's from then on.
+// publish passes a message to every group, and reports whether all have room. The topic owns the body from then on.
 func (t *topic) publish(body []byte) bool {
 	times := 1
 	if t.double > 0 && t.count.Add(1)%t.double == 0 {
@@ -113,14 +111,14 @@ func (g *group) put(body []byte) bool {
 	return true
 }
 
-// give gives a message; the lock is held and there is credit.
+// give delivers a message; the lock is held and there is credit.
 func (g *group) give(body []byte) {
 	g.reader.credit--
 	g.given++
 	g.reader.give(body, g.given)
 }
 
-// allow lets a reader have more messages, in the place of another one.
+// allow grants a reader more messages, and makes it the reader of the group.
 func (g *group) allow(r *reader, more int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,50 +10,48 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// acks acknowledges what a channel brought. A server does as much for one
-// acknowledgement as for one of a hundred messages (a quorum queue writes each
-// into its log), so those of messages that are done at about the same time go
-// out as one: all up to the first that is not done. A goroutine of the session's
-// sends them.
+// acks acknowledges the messages of a channel. One acknowledgement costs the server as much as one for a hundred
+// messages (a quorum queue writes each into its log), so messages handled at about the same time are acknowledged
+// together: all up to the first that is unhandled. A goroutine of the session sends them.
 type acks struct {
 	channel amqp.Acknowledger // a channel
 	wire    *bounded
-	settled atomic.Uint64 // messages and retries that were given back or acknowledged
-	bell    chan struct{} // holds one: something is done
+	settled atomic.Uint64 // messages and retries that were returned or acknowledged
+	bell    chan struct{} // holds one element: something is done
 
 	mu   sync.Mutex // guards below
-	low  uint64     // what became of all tags up to it is known to the server
-	next []ackState // of the tags from low+1 on; bounded by what the server sends unacknowledged
+	low  uint64     // all tags up to it are settled at the server
+	next []ackState // the tags from low+1 on; bounded by the server's unacknowledged messages
 }
 
-// ackState is what became of a message as far as the server is concerned.
+// ackState is the state of a message towards the server.
 type ackState uint8
 
 const (
-	open  ackState = iota // it waits for our word
-	done                  // it is to be acknowledged
-	known                 // it waits for none: it was given back, or never had to be acknowledged
+	open  ackState = iota // unacknowledged
+	done                  // to be acknowledged
+	known                 // settled: returned, or needs no acknowledgement
 )
 
-// linger is how long a message that is done waits for those before it, to be
-// acknowledged with them: longer than handlers whose messages were stored
-// together differ, and short enough that a prefetch of few is not idle for it.
+// linger is how long a handled message waits for those before it, to be acknowledged with them. It is longer than
+// the differences between handlers whose messages were stored together, and short enough that a small prefetch does
+// not run idle.
 const linger = 2 * time.Millisecond
 
 func newAcks(channel amqp.Acknowledger, on *bounded) *acks {
 	return &acks{channel: channel, wire: on, bell: make(chan struct{}, 1)}
 }
 
-// done notes that a message is to be acknowledged.
+// done records that a message is to be acknowledged.
 func (a *acks) done(tag uint64) {
 	a.note(tag, done)
 	select {
 	case a.bell <- struct{}{}:
-	default: // it rings already
+	default: // the signal is pending already
 	}
 }
 
-// back gives a message back to its queue.
+// back returns a message to its queue.
 func (a *acks) back(d amqp.Delivery) {
 	if d.Nack(false, true) == nil {
 		a.settled.Add(1)
@@ -61,7 +59,7 @@ func (a *acks) back(d amqp.Delivery) {
 	}
 }
 
-// none notes that nobody waits for word of a message.
+// none records that a message needs no acknowledgement.
 func (a *acks) none(tag uint64) { a.note(tag, known) }
 
 func (a *acks) note(tag uint64, is ackState) {
@@ -69,15 +67,15 @@ func (a *acks) note(tag uint64, is ackState) {
 	defer a.mu.Unlock()
 	place := int(tag - a.low - 1)
 	for len(a.next) <= place {
-		a.next = append(a.next, open) // one that is still with its handler, or on its way to it
+		a.next = append(a.next, open) // still with its handler, or on its way to it
 	}
 	a.next[place] = is
 }
 
-// run acknowledges until ctx ends. What is left then is flush's.
+// run acknowledges until ctx ends. The rest is left to flush.
 func (a *acks) run(ctx context.Context) {
 	for a.wait(ctx, nil) {
-		// Those that are done together are told one after the other: let them.
+		// Let other handlers finish first, so that their messages are included.
 		runtime.Gosched()
 		if a.send(false) {
 			a.linger(ctx)
@@ -85,8 +83,7 @@ func (a *acks) run(ctx context.Context) {
 	}
 }
 
-// linger acknowledges as more messages are done, and in the end those that have
-// waited long enough.
+// linger acknowledges as more messages are done, and at last those that have waited for the linger time.
 func (a *acks) linger(ctx context.Context) {
 	limit := time.NewTimer(linger)
 	defer limit.Stop()
@@ -98,7 +95,7 @@ func (a *acks) linger(ctx context.Context) {
 	a.send(true)
 }
 
-// wait waits until a message is done; false: time or ctx ended before.
+// wait waits until a message is done; false if the limit or ctx ended first.
 func (a *acks) wait(ctx context.Context, limit <-chan time.Time) bool {
 	select {
 	case <-a.bell:
@@ -109,15 +106,15 @@ func (a *acks) wait(ctx context.Context, limit <-chan time.Time) bool {
 	return false
 }
 
-// flush acknowledges all that is done.
+// flush acknowledges everything that is done.
 func (a *acks) flush() { a.send(true) }
 
-// send acknowledges what is done up to the first message that is not, and tells
-// whether there is more; all is to acknowledge that too, one by one. Where the
-// connection is gone the messages come again; that cannot be helped.
+// send acknowledges messages up to the first that is not done, and reports whether later ones are done. With all it
+// acknowledges those too, one by one. If the connection is gone the messages are redelivered, so errors are
+// ignored.
 func (a *acks) send(all bool) (more bool) {
 	a.wire.hold()
-	defer func() { _ = a.wire.release() }() // it closes a connection that is broken
+	defer func() { _ = a.wire.release() }() // it closes a broken connection
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	count, last, passed := uint64(0), uint64(0), 0

@@ -13,7 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// socket is a connection that notes what is written to it.
+// socket is a connection that records everything written to it.
 type socket struct {
 	net.Conn
 	writes []string
@@ -36,7 +36,7 @@ func (s *socket) Close() error {
 	return nil
 }
 
-// told notes acknowledgements: "3" of one, "3*" of all up to it.
+// told records acknowledgements: "3" for one, "3*" for all up to it.
 type told struct {
 	amqp.Acknowledger
 	acks []string
@@ -49,8 +49,8 @@ func (t *told) Ack(tag uint64, multiple bool) error {
 
 func (*told) Nack(uint64, bool, bool) error { return nil }
 
-// What was done is acknowledged as one up to the first message that was not, and
-// never that one: a message whose handler runs comes again if we die (ms-D05).
+// TestAcknowledgesTogether checks that handled messages are acknowledged together up to the first unhandled one,
+// and never that one: a message whose handler runs must be redelivered if the process dies (ms-D05).
 func TestAcknowledgesTogether(t *testing.T) {
 	t.Parallel()
 	for why, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestAcknowledgesTogether(t *testing.T) {
 			if want := uint64(len(c.back)); !c.more && a.settled.Load() != want+uint64(len(c.done)) {
 				t.Errorf("%d are settled, want %d done and %d given back", a.settled.Load(), len(c.done), want)
 			}
-			// What is told is told once.
+			// Each acknowledgement is sent once.
 			channel.acks = nil
 			if a.send(true); !c.more && channel.acks != nil {
 				t.Errorf("acknowledged again: %v", channel.acks)
@@ -98,8 +98,8 @@ func TestAcknowledgesTogether(t *testing.T) {
 	}
 }
 
-// What is written while the connection is held goes out as one, in order, when
-// it is released; a write that fails then is told, and ends the connection.
+// TestHeldWrites checks that writes during a hold are sent together, in order, on release, and that a failing write
+// is reported then and ends the connection.
 func TestHeldWrites(t *testing.T) {
 	t.Parallel()
 	below := &socket{}

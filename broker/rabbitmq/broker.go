@@ -17,14 +17,14 @@ import (
 	"wirelab/broker"
 )
 
-// Broker is a RabbitMQ server, or a cluster. It may be used by several goroutines. It holds
-// up to two connections, one for publishers that share it, which the server may hold back,
-// and one for the rest; each subscriber, and each other publisher, has one of its own.
+// Broker is a RabbitMQ server, or a cluster. It may be used by several goroutines. It holds up to two connections:
+// one for publishers that share it, which the server may block, and one for everything else. Each subscriber, and
+// each other publisher, has its own.
 type Broker struct {
 	config  broker.Config
 	urls    []string     // with passwords: never shown
 	address string       // host:port of the first
-	at      atomic.Int64 // the URL that is tried first
+	at      atomic.Int64 // the index of the URL to try first
 	product string       // "RabbitMQ 3.10.8"
 	major   int          // 3
 	publish *link
@@ -32,15 +32,15 @@ type Broker struct {
 
 	life    context.Context // ends with Close
 	end     context.CancelFunc
-	mu      sync.Mutex // guards closed, that running only grows before it, and known
+	mu      sync.Mutex // guards closed, known, and that running grows only before closed is set
 	closed  bool
-	known   map[string]bool // work queues that were there when we looked
+	known   map[string]bool // work queues that are known to exist
 	running sync.WaitGroup  // what Close waits for
 }
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Check returns what is wrong with a variant, if anything.
+// Check validates a variant.
 func Check(c broker.Config) error {
 	known := []string{string(broker.Quorum), string(broker.Classic)}
 	if c.Variant != "" && !slices.Contains(known, c.Variant) {
@@ -49,9 +49,9 @@ func Check(c broker.Config) error {
 	return nil
 }
 
-// Open connects to servers, each host:port, for user guest, or
-// amqp://user:password@host:port/vhost, or amqps. InvalidArgument where an address is none,
-// Unauthenticated where user or password are wrong, Unavailable where no server answers.
+// Open connects to servers, each given as host:port, for user guest, or as amqp://user:password@host:port/vhost, or
+// amqps. An invalid address is InvalidArgument, a wrong user or password is Unauthenticated, and Unavailable means
+// that no server answers.
 func Open(ctx context.Context, c broker.Config) (*Broker, error) {
 	c, err := c.Complete()
 	if err != nil {
@@ -67,7 +67,7 @@ func Open(ctx context.Context, c broker.Config) (*Broker, error) {
 		}
 		at, err := amqp.ParseURI(url)
 		if err != nil {
-			// Its text has the address with the password.
+			// The text of the error contains the address with the password.
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
 				"a RabbitMQ server's address is like host:5672 or amqp://user:password@host:5672/")
 		}
@@ -86,7 +86,7 @@ func Open(ctx context.Context, c broker.Config) (*Broker, error) {
 	version, _ := conn.Properties["version"].(string)
 	b.product = strings.TrimSpace(product + " " + version)
 	first, _, _ := strings.Cut(version, ".")
-	b.major, _ = strconv.Atoi(first) // 0 where it is no number: as of old
+	b.major, _ = strconv.Atoi(first) // 0 if it is not a number: treated as an old version
 	return b, nil
 }
 
@@ -107,7 +107,7 @@ func (b *Broker) Close() error {
 	return nil
 }
 
-// begin notes that something runs that Close is to wait for, until done is called.
+// begin registers work that Close waits for, until done is called.
 func (b *Broker) begin() (done func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +118,7 @@ func (b *Broker) begin() (done func(), err error) {
 	return b.running.Done, nil
 }
 
-// queueName is the name of the work queue that a topic is; "" of another topic.
+// queueName returns the name of the work queue of a topic, or "" if the topic is not a work queue.
 func queueName(topic string) (name string, work bool) {
 	if name, work = strings.CutPrefix(topic, broker.QueuePrefix); !work {
 		name = ""
@@ -126,7 +126,7 @@ func queueName(topic string) (name string, work bool) {
 	return name, work
 }
 
-// queueOf is the queue of a topic's group.
+// queueOf returns the queue of a topic's group.
 func queueOf(topic, group string) string {
 	if name, ok := queueName(topic); ok {
 		return name
@@ -137,7 +137,7 @@ func queueOf(topic, group string) string {
 	return topic + "." + group
 }
 
-// targetOf is where a topic's messages are published to.
+// targetOf returns where messages of a topic are published to.
 func targetOf(topic string) target {
 	if broker.IsQueue(topic) {
 		return target{key: queueOf(topic, "")}
@@ -145,14 +145,13 @@ func targetOf(topic string) target {
 	return target{exchange: topic}
 }
 
-// The names of what belongs to a work queue. A dot is in no queue's own name.
+// Names of the objects of a work queue. The name of a queue itself contains no dot.
 func retries(name string) string { return name + ".retry" }
 func letters(name string) string { return name + ".dead" }
 func asking(name string) string  { return name + ".ask" }
 
-// with runs something on a channel of its own, for as long as ctx lasts. The library's
-// calls know no context: one that the server leaves unanswered continues by itself, and ends
-// with its connection.
+// with runs do on a new channel, and waits no longer than ctx lasts. The calls of the library take no context: one
+// that the server leaves unanswered continues in its goroutine, and ends with the connection.
 func (b *Broker) with(ctx context.Context, on *link, do func(*amqp.Channel) error) error {
 	done, err := b.begin()
 	if err != nil {
@@ -186,13 +185,12 @@ func onChannel(ctx context.Context, on *link, do func(*amqp.Channel) error) erro
 	}
 	err = do(channel)
 	if left := channel.Close(); err == nil {
-		err = left // closed by the server: it says why
+		err = left // closed by the server, which gives the reason
 	}
 	return err
 }
 
-// arguments are those that a queue of a kind is declared with, of so many replicas; 0: as
-// many as the server makes.
+// arguments returns the arguments for declaring a queue of a kind with that many replicas; 0: the server's default.
 func (b *Broker) arguments(kind broker.Kind, replicas int) amqp.Table {
 	table := amqp.Table{amqp.QueueTypeArg: string(kind)}
 	if kind != broker.Quorum {
@@ -202,14 +200,14 @@ func (b *Broker) arguments(kind broker.Kind, replicas int) amqp.Table {
 		table["x-quorum-initial-group-size"] = replicas
 	}
 	if b.major >= 4 {
-		// From version 4 on the server itself would drop a message that came back
-		// 20 times; attempts are counted by consumers.
+		// From version 4 on the server would drop a message that was returned 20 times. Consumers count the
+		// attempts instead.
 		table["x-delivery-limit"] = int32(-1)
 	}
 	return table
 }
 
-// kindOf is the kind in which a topic is kept.
+// kindOf returns the kind in which a topic is kept.
 func (b *Broker) kindOf(t broker.Topic) (broker.Kind, error) {
 	kind := t.Kind
 	if kind == "" {
@@ -226,17 +224,15 @@ func (b *Broker) kindOf(t broker.Topic) (broker.Kind, error) {
 		broker.Quorum, broker.Classic)
 }
 
-// registered is how long a new queue is left alone. RabbitMQ writes down that
-// there is one only later: Erlang's disk_log holds back what it has for up to two
-// seconds, and the table of the library for Raft saves itself after half a second
-// of rest. Killed before, it forgets the queue with every message that it
-// confirmed: seen with 3.10.8, a quorum queue up to 1.2 s after its declaration
-// and, once in some twenty on a busy machine, a classic one 1.7 s after.
+// registered is how long CreateTopic waits after it created a queue. RabbitMQ persists the existence of a queue
+// late: disk_log of Erlang holds data back for up to two seconds, and the table of the Raft library saves itself
+// after half a second without changes. If it is killed before, it forgets the queue with every message that it
+// confirmed. Observed with 3.10.8: a quorum queue up to 1.2 s after its declaration and, in about one of twenty
+// runs on a busy machine, a classic one 1.7 s after.
 const registered = 2500 * time.Millisecond
 
-// CreateTopic implements [broker.Broker]. Unless the use is ephemeral a new one takes it
-// 2.5 s longer than the server does, so that what is confirmed is kept from the first
-// message on.
+// CreateTopic implements [broker.Broker]. Unless the use is ephemeral it waits 2.5 s after it created a queue, so
+// that confirmed messages are kept from the first one on.
 func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -253,7 +249,7 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	known := work && b.known[name]
 	b.mu.Unlock()
 	if !work {
-		b.control.prefer() // a queue is led where it was declared, and who looks for it looks there
+		b.control.prefer() // a queue is led where it was declared, and clients look for it there
 	}
 	if !known {
 		err := b.with(ctx, b.control, func(channel *amqp.Channel) error { return b.there(channel, t) })
@@ -289,7 +285,7 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	return nil
 }
 
-// usable tells of an end of ctx, or of the broker.
+// usable returns an error if ctx or the broker has ended.
 func (b *Broker) usable(ctx context.Context) error {
 	done, err := b.begin()
 	if err != nil {
@@ -302,7 +298,7 @@ func (b *Broker) usable(ctx context.Context) error {
 	return nil
 }
 
-// there is NotFound unless a topic is there.
+// there returns NotFound unless the topic exists.
 func (b *Broker) there(channel *amqp.Channel, t broker.Topic) error {
 	if broker.IsQueue(t.Name) {
 		_, err := inspect(channel, queueOf(t.Name, ""))
@@ -311,8 +307,8 @@ func (b *Broker) there(channel *amqp.Channel, t broker.Topic) error {
 	return channel.ExchangeDeclarePassive(t.Name, amqp.ExchangeFanout, true, false, false, false, nil)
 }
 
-// declareQueue sends the four declarations of a work queue at once, the queue's own last:
-// where it is, the others are.
+// declareQueue sends the four declarations of a work queue at once, the queue itself last: if it exists, so do the
+// others.
 func (b *Broker) declareQueue(channel *amqp.Channel, name string, kind broker.Kind) error {
 	const durable, unasked = true, true
 	err := channel.ExchangeDeclare(asking(name), amqp.ExchangeFanout, durable, false, false, unasked, nil)
@@ -346,13 +342,13 @@ func (b *Broker) declareTopic(channel *amqp.Channel, t broker.Topic, kind broker
 	return nil
 }
 
-// inspect tells of a queue that must be there.
+// inspect returns the state of a queue that must exist.
 func inspect(channel *amqp.Channel, name string) (amqp.Queue, error) {
 	return channel.QueueDeclarePassive(name, true, false, false, false, nil)
 }
 
-// DeleteTopic implements [broker.Broker]. The queue goes before what is around it, into
-// which nothing comes then.
+// DeleteTopic implements [broker.Broker]. It deletes the queue first, so that nothing is moved to its retries and
+// dead letters afterwards.
 func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err

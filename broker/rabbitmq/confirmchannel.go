@@ -12,49 +12,48 @@ import (
 	"wirelab/broker"
 )
 
-// confirmChannel is a channel that messages are published on. Two goroutines are its
-// own: one writes, so that a caller whose context ends need not wait for the
-// socket, and one listens to what the server says of them.
+// confirmChannel is a channel for publishing. It has two goroutines: one writes, so that a caller whose context
+// ends need not wait for the socket, and one receives the confirms.
 type confirmChannel struct {
 	broker   *Broker
 	wire     *bounded
 	channel  *amqp.Channel
 	confirms bool
-	room     chan struct{} // its publisher's: holds one for each message that is not answered
+	room     chan struct{} // of its publisher: holds one element for each unanswered message
 	writes   chan *sending
 	gone     chan struct{} // closed when the channel is
 	running  sync.WaitGroup
 
-	mu   sync.Mutex // guards all below, and what sendings have
+	mu   sync.Mutex // guards all below, and the fields of sendings
 	open map[uint64]flight
 	next uint64 // the tag of the next message
-	lost error  // set: nothing is answered any more
+	lost error  // set: no more answers will come
 }
 
-// flight is a message that is not confirmed.
+// flight is an unconfirmed message.
 type flight struct {
 	of       *sending
 	id       string
 	returned bool // the server found no queue for it
 }
 
-// target is where a message is published to: a queue by its name, if exchange is "".
+// target is where a message is published to; if exchange is "", key is the name of a queue.
 type target struct{ exchange, key string }
 
-// sending is a send on its way. It is told once, when it was written and every message of
-// it was answered, or when one failed and none is open.
+// sending is a send in progress. Its caller is answered once: when it was written and every message of it was
+// answered, or when one failed and none is open.
 type sending struct {
 	to       target
 	messages []amqp.Publishing
 	done     func(broker.Receipt, error)
 
 	written time.Time
-	left    int // messages that are not answered
+	left    int // unanswered messages
 	failed  error
 	told    bool
 }
 
-// openConfirmChannel opens a channel on a connection.
+// openConfirmChannel opens a confirm channel on a connection.
 func (b *Broker) openConfirmChannel(conn *wire, confirms bool, room chan struct{}) (*confirmChannel, error) {
 	channel, err := conn.Channel()
 	if err != nil {
@@ -62,7 +61,7 @@ func (b *Broker) openConfirmChannel(conn *wire, confirms bool, room chan struct{
 	}
 	if confirms {
 		if err := channel.Confirm(false); err != nil {
-			_ = channel.Close() // broken, or of no use
+			_ = channel.Close() // broken, or useless
 			return nil, b.coded(err)
 		}
 	}
@@ -71,8 +70,8 @@ func (b *Broker) openConfirmChannel(conn *wire, confirms bool, room chan struct{
 		writes: make(chan *sending), gone: make(chan struct{}), open: map[uint64]flight{}, next: 1,
 	}
 	closed := channel.NotifyClose(make(chan *amqp.Error, 1))
-	// Without room: the library goes on when a return was received, and it is noted before
-	// the confirmation that follows it is.
+	// Unbuffered: the library continues only when a return was received, so the return is recorded before the
+	// confirm that follows it.
 	returned := channel.NotifyReturn(make(chan amqp.Return))
 	var confirmed chan amqp.Confirmation
 	if confirms {
@@ -83,7 +82,7 @@ func (b *Broker) openConfirmChannel(conn *wire, confirms bool, room chan struct{
 	return out, nil
 }
 
-// listen tells of confirmations until the channel ends, and then of what has none.
+// listen passes on confirms until the channel ends, then fails the unconfirmed messages.
 func (o *confirmChannel) listen(
 	closed <-chan *amqp.Error,
 	returned <-chan amqp.Return,
@@ -126,7 +125,7 @@ func (o *confirmChannel) listen(
 	}
 }
 
-// errorOf keeps no error from becoming one that is none.
+// errorOf prevents a nil *amqp.Error from becoming a non-nil error.
 func errorOf(why *amqp.Error) error {
 	if why == nil {
 		return nil
@@ -134,8 +133,8 @@ func errorOf(why *amqp.Error) error {
 	return why
 }
 
-// returned notes that the server found no queue for a message. That is rare, and it does
-// not say of which: of all with its id.
+// returned records that the server found no queue for a message. The return does not identify the message, so all
+// with this id are marked; returns are rare.
 func (o *confirmChannel) returned(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -147,7 +146,7 @@ func (o *confirmChannel) returned(id string) {
 	}
 }
 
-// answer takes the server's word on a message.
+// answer processes the confirm of a message.
 func (o *confirmChannel) answer(tag uint64, taken bool) {
 	o.mu.Lock()
 	f, there := o.open[tag]
@@ -164,7 +163,7 @@ func (o *confirmChannel) answer(tag uint64, taken bool) {
 	}
 }
 
-// settle notes what became of one message of a send.
+// settle records the outcome of one message of a send.
 func (o *confirmChannel) settle(s *sending, err error) {
 	o.mu.Lock()
 	if err != nil {
@@ -179,7 +178,7 @@ func (o *confirmChannel) settle(s *sending, err error) {
 	}
 }
 
-// over reports, once, whether a send is to be told; the lock is held.
+// over reports, once, that the caller of a send can be answered; the lock is held.
 func (s *sending) over() bool {
 	if s.told || s.left > 0 || s.written.IsZero() && s.failed == nil {
 		return false
@@ -188,7 +187,7 @@ func (s *sending) over() bool {
 	return true
 }
 
-// tell tells a send that is over: nothing of it changes any more.
+// tell answers the caller of a finished send, whose fields no longer change.
 func (s *sending) tell(confirmed bool) {
 	if s.failed != nil {
 		s.done(broker.Receipt{}, s.failed)
@@ -201,7 +200,7 @@ func (s *sending) tell(confirmed bool) {
 	s.done(r, nil)
 }
 
-// write writes what callers hand over, until the channel is gone.
+// write writes the sends of callers until the channel is gone.
 func (o *confirmChannel) write() {
 	var batch []*sending
 	for {
@@ -215,14 +214,14 @@ func (o *confirmChannel) write() {
 	}
 }
 
-// togetherMost is how many sends go out as one at most.
+// togetherMost is the maximum number of sends written at once.
 const togetherMost = 256
 
-// together writes a send and those that wait by now, and tells all of them once all are
-// written. batch is room for them.
+// together writes a send and those that wait by now, and answers them once all are written. batch is reused storage
+// for them.
 func (o *confirmChannel) together(s *sending, batch []*sending) []*sending {
-	// Callers come in crowds: one confirmation lets many go. This lets those who
-	// are about to wait do so, and costs a lone caller nothing that counts.
+	// Callers come in groups, since one confirm releases many. Yielding lets the others queue first, and costs a
+	// single caller next to nothing.
 	runtime.Gosched()
 	o.wire.hold()
 	for s != nil {
@@ -260,22 +259,22 @@ func (o *confirmChannel) one(s *sending, m *amqp.Publishing) {
 		o.settle(s, broker.ErrLost)
 		return
 	}
-	// Mandatory where it is confirmed and goes to a queue: without that it comes back.
+	// Mandatory for a confirmed send to a queue: a missing queue then returns the message.
 	mandatory := o.confirms && s.to.exchange == ""
 	_, err := o.channel.PublishWithDeferredConfirm(s.to.exchange, s.to.key, mandatory, false, *m)
 	switch {
 	case o.confirms && err != nil:
-		// Tags are counted by what was written, and this may have been or not: the
-		// listener answers it when the connection has ended.
+		// Tags count written messages, and it is unknown whether this one was written. The listener answers it when
+		// the connection has ended.
 		_ = o.wire.Close()
 	case !o.confirms && err != nil:
-		o.settle(s, broker.ErrLost) // whatever it says: the channel is spoiled or closed
+		o.settle(s, broker.ErrLost) // whatever the error: the channel is unusable
 	case !o.confirms:
 		o.settle(s, nil)
 	}
 }
 
-// expect notes that the next message is about to be written; false once the confirm channel is lost.
+// expect registers the message that is about to be written; false once the confirm channel is lost.
 func (o *confirmChannel) expect(s *sending, id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -292,14 +291,13 @@ func (o *confirmChannel) expect(s *sending, id string) bool {
 // isLost reports whether the channel is gone.
 func (o *confirmChannel) isLost() bool { return o.channel.IsClosed() }
 
-// close closes the channel, which it tells the server, and waits for what is
-// the confirm channel's own.
+// close closes the channel at the server, and waits for the goroutines of the confirm channel.
 func (o *confirmChannel) close() {
-	_ = o.channel.Close() // it may be broken
+	_ = o.channel.Close() // it may be broken already
 	o.running.Wait()
 }
 
-// send hands a send to the writer, for which there is room.
+// send passes a send to the writer; the caller has reserved room for it.
 func (o *confirmChannel) send(ctx context.Context, s *sending) {
 	var err error
 	select {

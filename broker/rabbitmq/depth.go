@@ -12,33 +12,32 @@ import (
 	"wirelab/broker"
 )
 
-// How long consumers have to answer one question, and all of them.
+// Time limits for the consumers to answer one question, and all questions.
 const (
 	answerLimit = 250 * time.Millisecond
 	censusLimit = 5 * time.Second
 )
 
-// census is what a queue and its retries hold.
+// census is the contents of a queue and its retries.
 type census struct {
 	ready         int
-	sent, settled uint64 // by consumers: what is not settled is with them
+	sent, settled uint64 // by consumers: sent but not settled messages are with them
 	consumers     int
 }
 
-// waiting is how many messages are not done.
+// waiting returns how many messages are not done.
 func (c census) waiting() int {
 	return c.ready + int(c.sent-min(c.sent, c.settled))
 } //nolint:gosec // a prefetch at most
 
-// moved reports whether a message came to a consumer, or left it, between two.
+// moved reports whether a message reached or left a consumer since an earlier census.
 func (c census) moved(since census) bool {
 	return c.sent != since.sent || c.settled != since.settled || c.consumers != since.consumers
 }
 
-// Depth implements [broker.Broker]. What is with consumers AMQP does not tell, so
-// those of a work queue are asked, wherever they are; Unavailable if one does not answer.
-// While messages move, the number may be too high by those that are counted twice; it
-// is 0 only if none was there.
+// Depth implements [broker.Broker]. AMQP does not report messages that are with consumers, so the consumers of a
+// work queue are asked, on whatever host they run. It returns Unavailable if one does not answer. While messages
+// move, the number may be too high by those counted twice; it is 0 only if there were none.
 func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
 	name, work := queueName(topic)
 	found := make(chan int, 1)
@@ -51,7 +50,7 @@ func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, censusLimit,
 			wirelab.Errorf(wirelab.Unavailable, "not every consumer of queue %s says what it holds", name))
 		defer cancel()
-		// RabbitMQ's own: what is sent to it as an answer comes straight here.
+		// RabbitMQ's direct reply-to: answers to this name come straight to this channel.
 		answers, err := channel.Consume("amq.rabbitmq.reply-to", "", true, false, false, false, nil)
 		if err != nil {
 			return err
@@ -68,19 +67,18 @@ func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
 	return <-found, nil
 }
 
-// question is how many messages the consumers of a queue hold.
+// question asks the consumers of a queue how many messages they hold.
 type question struct {
 	channel *amqp.Channel
 	answers <-chan amqp.Delivery
 	name    string
 }
 
-// looks is how often is looked for a moment in which no message moves.
+// looks is the maximum number of counts in search of a moment in which no message moves.
 const looks = 4
 
-// census counts until nothing moved between two counts, or often enough: a
-// message that goes from one place to another passes through a consumer, whose
-// numbers tell.
+// census counts until nothing moved between two counts, or looks times: a message that moves from one place to
+// another passes through a consumer, whose counters show it.
 func (q question) census(ctx context.Context) (census, error) {
 	var last census
 	for n := range looks {
@@ -93,13 +91,13 @@ func (q question) census(ctx context.Context) (census, error) {
 		}
 		last = now
 	}
-	// It moves too fast to be counted, and so is not nothing.
+	// Messages move too fast to count, so there is at least one.
 	last.ready = max(last.ready, 1)
 	return last, nil
 }
 
-// look counts once: first what is with consumers, then what waits for its next
-// attempt, then the queue itself, in the order in which messages go round.
+// look counts once: first messages with consumers, then those that wait for their next attempt, then the queue
+// itself, which is the order in which messages circulate.
 func (q question) look(ctx context.Context) (census, error) {
 	for ctx.Err() == nil {
 		before, err := inspect(q.channel, q.name)
@@ -152,7 +150,7 @@ func (q question) ask(ctx context.Context, all *census) (bool, error) {
 				return false, broker.ErrLost
 			}
 			if answer.CorrelationId != id || heard[answer.MessageId] {
-				continue // of a question that was given up, or sent twice
+				continue // an answer to an abandoned question, or a duplicate
 			}
 			heard[answer.MessageId] = true
 			var sent, settled uint64

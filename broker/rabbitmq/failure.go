@@ -10,8 +10,7 @@ import (
 	"wirelab"
 )
 
-// codeOf is what a reply code of AMQP means. Those that are not named tell of a
-// mistake in one of the two ends.
+// codeOf maps a reply code of AMQP. Codes that are not listed mean a mistake in one of the two ends.
 func codeOf(reply int) wirelab.Code {
 	switch reply {
 	case amqp.ContentTooLarge:
@@ -27,16 +26,15 @@ func codeOf(reply int) wirelab.Code {
 	case amqp.NotImplemented:
 		return wirelab.Unimplemented
 	case amqp.ConnectionForced, amqp.InternalError,
-		amqp.FrameError,   // the library's for a connection that broke
-		amqp.ChannelError: // and for one that is closed
+		amqp.FrameError,   // of the library, for a broken connection
+		amqp.ChannelError: // and for a closed one
 		return wirelab.Unavailable
 	}
 	return wirelab.Internal
 }
 
-// coded gives an error of the library's, or of the network's, its code. Its text
-// holds no password: the library's errors have the server's words and addresses
-// only, and what is wrong with an address is told by [Open].
+// coded gives an error of the library, or of the network, its code. Its text contains no password: errors of the
+// library have only the server's text and addresses, and faults of an address are reported by [Open].
 func (b *Broker) coded(err error) error {
 	var known *wirelab.Error
 	var replied *amqp.Error
@@ -54,8 +52,8 @@ func (b *Broker) coded(err error) error {
 	return wirelab.Errorf(wirelab.Unavailable, "RabbitMQ at %s: %v", b.address, err)
 }
 
-// over tells how a context ended while something was waited for. Where that was
-// a broker which is away, time that is up says less than that.
+// over returns the error for a context that ended during a wait. If the broker was away, Unavailable is more
+// informative than an exceeded deadline.
 func over(ctx context.Context, away bool, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	switch {
@@ -67,8 +65,7 @@ func over(ctx context.Context, away bool, format string, args ...any) error {
 	return wirelab.Errorf(wirelab.DeadlineExceeded, "time is up: %s", what)
 }
 
-// final reports whether an error stays however often one tries: it tells of the
-// queue, or of the user, and not of a broker that is away.
+// final reports whether an error is permanent: it concerns the queue or the user rather than an unavailable broker.
 func final(err error) bool {
 	switch wirelab.CodeOf(err) {
 	case wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.Canceled, wirelab.ResourceExhausted, wirelab.Internal:

@@ -15,7 +15,7 @@ import (
 	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
-// opened connects, declares a queue and returns a publisher for it.
+// opened connects, declares a queue and returns a publisher to it.
 func opened(t *testing.T, s *rabbitmq.Server, o workqueue.Options) (workqueue.Queues, workqueue.Publisher) {
 	t.Helper()
 	b, err := queues(t.Context(), s.URL(), true)
@@ -40,7 +40,7 @@ func opened(t *testing.T, s *rabbitmq.Server, o workqueue.Options) (workqueue.Qu
 	return b, p
 }
 
-// wants checks an error's code, and that it holds nothing secret.
+// wants checks the code of an error, and that its text contains no secret.
 func wants(t *testing.T, what string, err error, code wirelab.Code, secret string) {
 	t.Helper()
 	if err == nil || wirelab.CodeOf(err) != code {
@@ -51,8 +51,8 @@ func wants(t *testing.T, what string, err error, code wirelab.Code, secret strin
 	}
 }
 
-// What is wrong with an address is told by code, and never with its password; no
-// broker is returned that cannot be used (ms-D08).
+// TestOpenRefused checks that an invalid address gives a coded error without its password, and that no unusable
+// broker is returned (ms-D08).
 func TestOpenRefused(t *testing.T) {
 	right, err := url.Parse(server.URL())
 	if err != nil {
@@ -71,11 +71,11 @@ func TestOpenRefused(t *testing.T) {
 		"no URL":           {"amqp://user:" + secret + "@host:port:1/%zz", wirelab.InvalidArgument},
 		"another scheme":   {"http://user:" + secret + "@" + right.Host, wirelab.InvalidArgument},
 		"a wrong password": {"amqp://wirelab:" + secret + "@" + right.Host + "/", wirelab.Unauthenticated},
-		"nobody there":     {"amqp://wirelab:" + secret + "@127.0.0.1:1/", wirelab.Unavailable},
-		"nobody answers":   {"amqp://wirelab:" + secret + "@" + silent.Addr().String() + "/", wirelab.Unavailable},
+		"no server":        {"amqp://wirelab:" + secret + "@127.0.0.1:1/", wirelab.Unavailable},
+		"no answer":        {"amqp://wirelab:" + secret + "@" + silent.Addr().String() + "/", wirelab.Unavailable},
 	} {
 		long := time.Minute
-		if what == "nobody answers" {
+		if what == "no answer" {
 			long = 100 * time.Millisecond
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), long)
@@ -93,8 +93,8 @@ func TestOpenRefused(t *testing.T) {
 	wants(t, "another virtual host", err, wirelab.PermissionDenied, password)
 }
 
-// A message for a queue that was deleted behind a publisher's back comes back to
-// it: it is not confirmed, as the exchange alone would (ms-D04).
+// TestReturned checks that a message to a queue that was deleted in the meantime is returned: the exchange alone
+// would confirm it (ms-D04).
 func TestReturned(t *testing.T) {
 	o := workqueue.Options{Name: "returned", Confirms: true}
 	b, p := opened(t, server, o)
@@ -117,7 +117,7 @@ func TestReturned(t *testing.T) {
 	}
 }
 
-// A consumer whose queue is deleted ends, since nobody will bring that back.
+// A consumer whose queue is deleted ends, since the queue will not come back by itself.
 func TestConsumerOfDeleted(t *testing.T) {
 	o := workqueue.Options{Name: "deleted"}
 	b, p := opened(t, server, o)
@@ -138,7 +138,7 @@ func TestConsumerOfDeleted(t *testing.T) {
 	wants(t, "consume", <-ended, wirelab.NotFound, "")
 }
 
-// A handler that panics has failed, and takes nobody with it.
+// TestPanic checks that a handler that panics has failed, and that the consumer continues.
 func TestPanic(t *testing.T) {
 	o := workqueue.Options{Name: "panic", Attempts: 2, Retry: time.Millisecond, Confirms: true}
 	b, p := opened(t, server, o)
@@ -168,8 +168,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// A server that is there and does nothing, as one that is stopped or swapped
-// out, holds no call beyond its deadline, and no Close for long.
+// TestFrozen checks that a server that hangs, as one that is stopped or swapped out, delays no call beyond its
+// deadline, and no Close for long.
 func TestFrozen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits out deadlines, one after the other")
@@ -212,7 +212,7 @@ func TestFrozen(t *testing.T) {
 			return err
 		}, wirelab.Unavailable},
 	} {
-		// A slow machine may use a deadline up before anything is written.
+		// A slow machine may use up a deadline before anything is written.
 		var err error
 		for after := 100 * time.Millisecond; after < time.Minute; after *= 4 {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
@@ -234,15 +234,15 @@ func TestFrozen(t *testing.T) {
 	}
 	thaw()
 	if _, err := p.Publish(t.Context(), workqueue.Message{ID: "2", Body: []byte("x")}); err != nil {
-		t.Errorf("publish to a server that goes on: %v", err)
+		t.Errorf("publish to a server that continues: %v", err)
 	}
 }
 
-// A server that is short of disk takes no messages: publishers wait, as many as
-// may, and say why; the rest of it works, consumers above all.
+// TestBlocked checks that a server that is short of disk blocks publishers only: a bounded number waits and reports
+// why, and everything else works, consumers above all.
 func TestBlocked(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it starts a server of its own")
+		t.Skip("it starts another server")
 	}
 	rabbitmqtest.Need(t)
 	full, err := rabbitmq.Start(
@@ -261,8 +261,8 @@ func TestBlocked(t *testing.T) {
 		o := workqueue.Options{Name: "blocked", Confirms: confirms, Buffer: 1}
 		_, p := opened(t, full, o)
 		var last error
-		// The server notices with the first message and tells; those that are
-		// only written get through until its word has come.
+		// The server notices with the first message and blocks the connection. Unconfirmed messages pass until that
+		// notice has arrived.
 		for began := time.Now(); time.Since(began) < time.Minute; {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			_, last = p.Publish(ctx, workqueue.Message{ID: "1", Body: []byte("x")})
@@ -274,7 +274,7 @@ func TestBlocked(t *testing.T) {
 		wants(t, "publish to a full server", last, wirelab.Unavailable, "")
 		const calls = 3
 		results := make(chan error, calls)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // should none fail at once
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // in case none fails at once
 		for range calls {
 			go func() {
 				_, err := p.Publish(ctx, workqueue.Message{ID: "2", Body: []byte("x")})

@@ -14,10 +14,9 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// Whoever may publish to the queue cannot have a message come again for ever, nor
-// break the connections of those who consume: counts of other kinds, signs and
-// sizes, dates that are none, headers as long as a frame, and no id, end in the
-// dead letters after the queue's attempts (ms-D01, ms-D05).
+// TestHostileHeaders checks that a client which may publish to the queue cannot make a message return for ever, nor
+// break the connections of its consumers. Counts of other types, signs and sizes, invalid dates, headers as long as
+// a frame, and a missing id all end in the dead letters after the attempts of the queue (ms-D01, ms-D05).
 func TestHostileHeaders(t *testing.T) {
 	o := workqueue.Options{Name: "hostile", Confirms: true, Attempts: 3, Retry: time.Millisecond}
 	b, _ := opened(t, server, o)
@@ -50,7 +49,7 @@ func TestHostileHeaders(t *testing.T) {
 			"wirelab-failures": int16(1), "wirelab-due": 1e300,
 			"odd": []any{int16(1), nil, client.Decimal{Scale: 2, Value: 3}},
 		},
-		{"long": strings.Repeat("x", 130_850)}, // with the rest 131,064 bytes: what a frame holds
+		{"long": strings.Repeat("x", 130_850)}, // with the rest 131,064 bytes: the maximum of a frame
 	}
 	for i, headers := range hostile {
 		m := client.Publishing{Headers: headers, Body: []byte{'0' + byte(i)}, MessageId: strings.Repeat("\x01", 20*i)}

@@ -14,20 +14,19 @@ import (
 	"wirelab/broker"
 )
 
-// How long things of a connection may take. A server that is silent for two heartbeats, or
-// three, is given up: a service is patient, and a load is to be told.
+// Time limits of a connection. A server that is silent for two or three heartbeats is given up: a service is
+// patient, and a load has to be told.
 const (
-	dialLimit        = 5 * time.Second // to be there, the greetings included
+	dialLimit        = 5 * time.Second // to connect, with the handshake
 	patientDialLimit = 10 * time.Second
 	heartbeat        = 2 * time.Second
 	patientHeartbeat = 10 * time.Second
-	writeLimit       = 10 * time.Second // one write; a server that takes nothing for so long is gone
+	writeLimit       = 10 * time.Second // one write; a server that reads nothing for so long is gone
 	closeLimit       = 2 * time.Second
 )
 
-// The pauses before a server that was away is tried again: the first, which is
-// doubled until it is the last; each is drawn from its upper half, so that many
-// clients do not come back as one.
+// The pauses before an unavailable server is tried again: the first pause, which doubles up to the last. Each is
+// drawn at random from its upper half, so that many clients do not return at the same moment.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
@@ -39,7 +38,7 @@ func rest(ctx context.Context, pause time.Duration) time.Duration {
 	return min(2*pause, lastPause)
 }
 
-// wait waits for so long, or until ctx ends.
+// wait waits for a duration, or until ctx ends.
 func wait(ctx context.Context, long time.Duration) {
 	timer := time.NewTimer(long)
 	defer timer.Stop()
@@ -49,25 +48,25 @@ func wait(ctx context.Context, long time.Duration) {
 	}
 }
 
-// bounded is a connection whose writes take no longer than [writeLimit]. The
-// library's take as long as the server likes, and hold locks all that time.
+// bounded is a connection whose writes take no longer than [writeLimit]. The writes of the library take as long as
+// the server likes, and hold locks all that time.
 //
-// The library writes each message and each acknowledgement by itself, and a
-// system call costs more than either. Who has several holds the connection
-// for that time: what is written is kept, and goes out as one when it is released.
+// The library writes each message and each acknowledgement separately, and the system call costs more than either.
+// A caller with several to write holds the connection meantime: writes are buffered, and sent at once when it is
+// released.
 type bounded struct {
 	net.Conn
 
-	mu   sync.Mutex // guards all below, and is held during a write: the order is that of the calls
-	held int        // by how many
-	kept []byte     // of those who wrote while it was held; at most keptLimit
+	mu   sync.Mutex // guards all below; held during a write, which keeps the order of the calls
+	held int        // the number of holders
+	kept []byte     // written during a hold; at most keptLimit
 }
 
-// keptLimit is how many bytes are kept at most; more go out at once.
+// keptLimit is the maximum number of buffered bytes; more are sent at once.
 const keptLimit = 64 << 10
 
-// Write implements net.Conn. While the connection is held it only keeps: an
-// error is then told by release, and closes the connection.
+// Write implements net.Conn. During a hold it only buffers: release then reports an error, and closes the
+// connection.
 func (c *bounded) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,19 +80,19 @@ func (c *bounded) Write(p []byte) (int, error) {
 	return c.through(p)
 }
 
-// hold begins something that writes several times; release ends it.
+// hold begins a group of writes; release ends it.
 func (c *bounded) hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held++
 }
 
-// release returns when all that was written is on its way.
+// release returns when everything written so far is on its way.
 func (c *bounded) release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held--
-	return c.flush() // though another holds it yet: who releases promises that it went out
+	return c.flush() // even if another caller holds it: release promises that the writes were sent
 }
 
 func (c *bounded) flush() error {
@@ -103,7 +102,7 @@ func (c *bounded) flush() error {
 	_, err := c.through(c.kept)
 	c.kept = c.kept[:0]
 	if err != nil {
-		_ = c.Close() // the library believes it written: its reader has to see that it is not
+		_ = c.Close() // the library believes the data written, so its reader has to see that the connection ended
 	}
 	return err
 }
@@ -115,14 +114,14 @@ func (c *bounded) through(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// wire is a connection with what is below it.
+// wire is an AMQP connection with the layers below it.
 type wire struct {
 	*amqp.Connection
 	out *bounded
-	at  int // of the broker's URLs
+	at  int // index into the broker's URLs
 }
 
-// dial connects to the first server that takes connections, from the one on that did last.
+// dial connects to the first server that accepts, starting with the one that did last.
 func (b *Broker) dial(ctx context.Context, name string) (conn *wire, err error) {
 	for range b.urls {
 		at := b.at.Load()
@@ -139,7 +138,7 @@ func (b *Broker) dial(ctx context.Context, name string) (conn *wire, err error) 
 	return nil, err
 }
 
-// dialOne makes a connection, named for who looks at the server's list of them.
+// dialOne makes a connection. Its name is shown in the server's list of connections.
 func (b *Broker) dialOne(ctx context.Context, url, name string) (*wire, error) {
 	limit, beat := dialLimit, heartbeat
 	if b.config.Patient {
@@ -160,14 +159,14 @@ func (b *Broker) dialOne(ctx context.Context, url, name string) (*wire, error) {
 			if err != nil {
 				return nil, err
 			}
-			// The greetings end with the context, too.
+			// The handshake ends with the context, too.
 			forget = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 			out = &bounded{Conn: conn}
 			return out, nil
 		},
 	})
 	if forget != nil && !forget() && err == nil {
-		// It was too late by a hair, and the connection is spoiled.
+		// ctx ended just after the handshake, and the deadline has made the connection unusable.
 		err = errors.Join(context.Cause(ctx), conn.CloseDeadline(time.Now()))
 	}
 	if err != nil {
@@ -179,17 +178,16 @@ func (b *Broker) dialOne(ctx context.Context, url, name string) (*wire, error) {
 	return &wire{Connection: conn, out: out}, nil
 }
 
-// link is a connection that several share, made when it is needed, and again
-// when it broke.
+// link is a connection shared by several users. It is made when needed, and again after it broke.
 type link struct {
 	broker *Broker
 	name   string
-	turn   chan struct{} // held by who makes the connection
+	turn   chan struct{} // held while the connection is made
 
 	mu      sync.Mutex // guards all below
 	conn    *wire
-	blocked bool          // the server said that it takes no messages for now
-	free    chan struct{} // closed when it takes them again, or is gone
+	blocked bool          // the server said that it takes no messages
+	free    chan struct{} // closed when it takes messages again, or is gone
 	watch   sync.WaitGroup
 }
 
@@ -226,7 +224,7 @@ func (l *link) get(ctx context.Context) (*wire, error) {
 	return conn, nil
 }
 
-// prefer has the connection be one to the first server, if that takes connections.
+// prefer makes the connection one to the first server, if that accepts.
 func (l *link) prefer() {
 	l.broker.at.Store(0)
 	l.mu.Lock()
@@ -237,7 +235,7 @@ func (l *link) prefer() {
 	}
 }
 
-// listen notes whether the server takes messages, until its connection ends.
+// listen records whether the server takes messages, until its connection ends.
 func (l *link) listen(blocks <-chan amqp.Blocking) {
 	for blocking := range blocks {
 		l.note(blocking.Active)
@@ -257,8 +255,7 @@ func (l *link) note(blocked bool) {
 	l.blocked = blocked
 }
 
-// held returns what is closed when the server takes messages again; nil if it
-// takes them.
+// held returns a channel that is closed when the server takes messages again; nil if it does now.
 func (l *link) held() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,9 +265,9 @@ func (l *link) held() <-chan struct{} {
 	return l.free
 }
 
-// close closes the connection; the broker's life is over by then.
+// close closes the connection; the life of the broker has ended by then.
 func (l *link) close() {
-	l.turn <- struct{}{} // who dials ends with the broker's life
+	l.turn <- struct{}{} // a dial in progress ends with the broker's life
 	defer func() { <-l.turn }()
 	l.mu.Lock()
 	conn := l.conn
@@ -281,7 +278,7 @@ func (l *link) close() {
 	l.watch.Wait()
 }
 
-// drop closes a link that is one publisher's.
+// drop closes the link of one publisher.
 func (l *link) drop() {
 	l.mu.Lock()
 	conn := l.conn
@@ -292,9 +289,8 @@ func (l *link) drop() {
 	l.watch.Wait()
 }
 
-// hang ends a connection, politely if the server answers. That it does not is
-// no fault of who is done with it. The library's deadline is not enough: the heartbeats of
-// a server that takes no messages put it off.
+// hang ends a connection, with a handshake if the server answers. If it does not, that is no error for the caller.
+// The deadline of the library is not enough: heartbeats of a server that takes no messages extend it.
 func hang(conn *wire) {
 	late := time.AfterFunc(closeLimit, func() { _ = conn.out.Close() })
 	defer late.Stop()

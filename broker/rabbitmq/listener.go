@@ -11,10 +11,10 @@ import (
 	"wirelab/broker"
 )
 
-// drainLimit is how long a subscriber that ends has for what it took.
+// drainLimit is how long a subscriber that ends may take for the messages it has.
 const drainLimit = 5 * time.Second
 
-// listener is a subscriber of an exchange, over one connection after the other.
+// listener is a subscriber of an exchange. It reconnects after its connection broke.
 type listener struct {
 	*Exchange
 	of     broker.Subscription
@@ -23,22 +23,22 @@ type listener struct {
 	stop   context.CancelFunc
 	work   context.Context //nolint:containedctx // of handlers: it outlasts reads by drainLimit
 	drop   context.CancelFunc
-	over   chan struct{} // closed when nothing of it runs
+	over   chan struct{} // closed when all its goroutines have ended
 	done   chan struct{} // closed if it ended by itself
-	ready  atomic.Bool   // the server knows of it
+	ready  atomic.Bool   // the server knows it
 
-	slots    chan struct{} // one is held by each handler that runs
+	slots    chan struct{} // one is held by each running handler
 	handlers sync.WaitGroup
-	// next are messages that no handler has yet: those of a prefetch, and what was
-	// under way when the server was told to send no more.
+	// next are messages without a handler yet: those of a prefetch, and those in flight when the server was told to
+	// stop.
 	next []amqp.Delivery
-	lost atomic.Int64 // of those that work ended before
+	lost atomic.Int64 // by sessions that ended before
 
 	mu  sync.Mutex // guards err
 	err error
 }
 
-// run listens until the subscriber is to end, or for a reason that will not go away.
+// run listens until the subscriber is stopped, or for a permanent reason.
 func (e *listener) run(h *listening) {
 	for pause := firstPause; ; {
 		if h != nil {
@@ -63,7 +63,7 @@ func (e *listener) run(h *listening) {
 	}
 }
 
-// fail notes why nothing is given any more, unless the subscriber was closed.
+// fail records why no more messages are delivered, unless the subscriber was closed.
 func (e *listener) fail(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,12 +74,12 @@ func (e *listener) fail(err error) {
 	e.stop()
 }
 
-// finish deals with what is left.
+// finish handles the remaining messages.
 func (e *listener) finish() {
 	limit := time.AfterFunc(drainLimit, e.drop)
 	defer limit.Stop()
 	for _, d := range e.next {
-		e.slots <- struct{}{} // handlers end when work does
+		e.slots <- struct{}{} // handlers end when their context does
 		e.start(d)
 	}
 	e.handlers.Wait()
@@ -113,7 +113,7 @@ func (e *listener) Err() error {
 // Ready implements [broker.Subscriber].
 func (e *listener) Ready() bool { return e.ready.Load() && e.reads.Err() == nil }
 
-// start gives a message to a handler, for whom a slot is held.
+// start passes a message to a handler, for which a slot is held.
 func (e *listener) start(d amqp.Delivery) {
 	e.handlers.Go(func() {
 		defer func() { <-e.slots }()
@@ -121,7 +121,7 @@ func (e *listener) start(d amqp.Delivery) {
 	})
 }
 
-// deal gives a message to the handler until that has dealt with it or gives up.
+// deal calls the handler with a message until it is dealt with or given up.
 func (e *listener) deal(d amqp.Delivery) {
 	delivery := broker.Delivery{Message: broker.Message{ID: d.MessageId, Body: d.Body}}
 	if delivery.ID == "" {
@@ -147,15 +147,15 @@ func (e *listener) deal(d amqp.Delivery) {
 	}
 }
 
-// listening is a listener's time with one connection.
+// listening is a listener's use of one connection.
 type listening struct {
 	*listener
 	conn     *wire
 	channel  *amqp.Channel
-	queue    string               // its name, which the server chose
+	queue    string               // chosen by the server
 	messages <-chan amqp.Delivery // nil: the server sends none
-	held     bool                 // the server was told, or will be, to send no more
-	closed   <-chan *amqp.Error   // when the channel is
+	held     bool                 // the server was or will be told to stop sending
+	closed   <-chan *amqp.Error   // receives when the channel closes
 	running  sync.WaitGroup
 }
 
@@ -165,7 +165,7 @@ func (e *listener) open(ctx context.Context) (*listening, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library's calls know no context.
+	// The calls of the library take no context.
 	forget := context.AfterFunc(ctx, func() { hang(conn) })
 	h := &listening{listener: e, conn: conn}
 	err = h.begin()
@@ -179,7 +179,7 @@ func (e *listener) open(ctx context.Context) (*listening, error) {
 	return h, nil
 }
 
-// begin makes the queue and asks for its messages.
+// begin declares the queue and consumes from it.
 func (h *listening) begin() (err error) {
 	if h.channel, err = h.conn.Channel(); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (h *listening) begin() (err error) {
 // tag names the consumer to the server.
 const tag = "messages"
 
-// consume asks for messages, which the server then forgets as it sends them.
+// consume starts a consumer with automatic acknowledgement: the server forgets messages when it sends them.
 func (h *listening) consume() (err error) {
 	const autoAck = true
 	h.messages, err = h.channel.Consume(h.queue, tag, autoAck, false, false, false, nil)
@@ -213,31 +213,30 @@ func (h *listening) consume() (err error) {
 	return err
 }
 
-// hold tells the server to send no more: messages is closed when it has stopped.
+// hold tells the server to stop sending; messages is closed when it has stopped.
 func (h *listening) hold() {
 	if h.held {
 		return
 	}
 	h.held = true
-	h.running.Go(func() { _ = h.channel.Cancel(tag, false) }) // broken: messages is closed then too
+	h.running.Go(func() { _ = h.channel.Cancel(tag, false) }) // on a broken connection messages is closed too
 }
 
-// close ends the connection, and the queue with it.
+// close ends the connection, and with it the queue.
 func (h *listening) close() {
 	hang(h.conn)
 	h.running.Wait()
 }
 
-// run takes messages until the connection is lost or, once ctx has ended, the
-// server sends no more.
+// run takes messages until the connection is lost or, once ctx has ended, the server has stopped sending.
 func (h *listening) run(ctx context.Context) {
 	ended := ctx.Done()
-	var limit <-chan time.Time // of what is under way after that
+	var limit <-chan time.Time // for messages in flight after that
 	for {
 		if h.messages == nil && ended == nil {
 			return
 		}
-		// One that is at its limit takes again when half of that is done.
+		// After a hold, consume again when half of the prefetch is done.
 		if h.messages == nil && len(h.next) <= h.of.Ahead()/2 && h.consume() != nil {
 			return
 		}

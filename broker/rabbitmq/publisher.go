@@ -12,11 +12,11 @@ import (
 	"wirelab/broker"
 )
 
-// pendingLimit is how many messages of a publisher may be unanswered; the next
-// waits, and so does the server's memory.
+// pendingLimit is the maximum number of unanswered messages of a publisher; the next one waits. This bounds the
+// memory of the server, too.
 const pendingLimit = 4096
 
-// publisher publishes on a confirm channel, opened again when it broke.
+// publisher publishes on a confirm channel, which is reopened after it broke.
 type publisher struct {
 	broker *Broker
 	config broker.PublisherConfig
@@ -25,14 +25,14 @@ type publisher struct {
 	end    context.CancelFunc
 	ended  chan struct{} // closed when keep has returned
 	done   func()
-	again  func(*confirmChannel) error // what a confirm channel that replaces one is prepared by; nil: nothing
-	turn   chan struct{}               // held by who takes room for a send
-	room   chan struct{}               // holds one for each message that is not answered
+	again  func(*confirmChannel) error // prepares a new confirm channel that replaces one; nil: nothing
+	turn   chan struct{}               // held while room is taken for a send
+	room   chan struct{}               // holds one element for each unanswered message
 
 	mu      sync.Mutex      // guards all below
 	out     *confirmChannel // nil: the server is away
 	changed chan struct{}   // closed and replaced when out changes
-	why     error           // what was wrong at the last try
+	why     error           // the error of the last try
 }
 
 // Publisher implements [broker.Broker].
@@ -43,7 +43,7 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	}
 	var check func(*confirmChannel) error
 	if c.Topic != "" {
-		// What is published unconfirmed to a queue that is not there would vanish unseen.
+		// Unconfirmed messages to a missing queue would be lost unnoticed, so check it first.
 		check = func(out *confirmChannel) error { return b.there(out.channel, broker.Topic{Name: c.Topic}) }
 	}
 	if err := p.begin(ctx, check); err != nil {
@@ -55,7 +55,7 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	return p, nil
 }
 
-// begin opens the first confirm channel, and keeps that there is one.
+// begin opens the first confirm channel, and starts the goroutine that replaces it.
 func (p *publisher) begin(ctx context.Context, check func(*confirmChannel) error) error {
 	out, err := p.open(ctx, check)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *publisher) begin(ctx context.Context, check func(*confirmChannel) error
 	return nil
 }
 
-// newPublisher returns a publisher whose confirm channel its caller has to keep.
+// newPublisher returns a publisher; its caller must start keep.
 func (b *Broker) newPublisher(c broker.PublisherConfig) (*publisher, error) {
 	done, err := b.begin()
 	if err != nil {
@@ -85,9 +85,8 @@ func (b *Broker) newPublisher(c broker.PublisherConfig) (*publisher, error) {
 	return p, nil
 }
 
-// open opens a confirm channel and, where it is to be looked at, does so. The library's
-// calls know no context: one that the server leaves unanswered is left to end by
-// itself, and what it opened is closed.
+// open opens a confirm channel and runs the check, if any. The calls of the library take no context: one that the
+// server leaves unanswered is left to end by itself, and its channel is closed then.
 func (p *publisher) open(ctx context.Context, check func(*confirmChannel) error) (*confirmChannel, error) {
 	if ctx.Err() != nil {
 		return nil, over(ctx, true, "RabbitMQ at %s was not asked", p.broker.address)
@@ -136,7 +135,7 @@ func (p *publisher) openUnbounded(ctx context.Context, check func(*confirmChanne
 	return out, nil
 }
 
-// set makes a confirm channel the one to use, nil: there is none.
+// set sets the confirm channel in use; nil: none.
 func (p *publisher) set(out *confirmChannel, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +144,7 @@ func (p *publisher) set(out *confirmChannel, why error) {
 	p.changed = make(chan struct{})
 }
 
-// keep sees to it that there is a confirm channel, as long as the publisher lives.
+// keep reopens the confirm channel as long as the publisher lives.
 func (p *publisher) keep(out *confirmChannel) {
 	defer close(p.ended)
 	defer p.set(nil, broker.ErrClosed)
@@ -177,8 +176,8 @@ func (p *publisher) keep(out *confirmChannel) {
 	}
 }
 
-// leave closes the last confirm channel. A server that does not answer is waited for no
-// longer than a moment; the broker's Close is what ends the rest.
+// leave closes the last confirm channel. It waits only briefly for a server that does not answer; the broker's
+// Close ends the rest.
 func (p *publisher) leave(out *confirmChannel) {
 	closed := make(chan struct{})
 	go func() {
@@ -194,12 +193,11 @@ func (p *publisher) leave(out *confirmChannel) {
 	}
 }
 
-// answersLimit is how long a publisher with a connection of its own waits for answers
-// when it is closed.
+// answersLimit is how long a publisher with its own connection waits for answers when it is closed.
 const answersLimit = 10 * time.Second
 
-// Close implements [broker.Publisher]. One with a connection of its own waits for what is
-// not answered; calls of the others that wait fail.
+// Close implements [broker.Publisher]. A publisher with its own connection waits for missing answers; waiting calls
+// of the others fail.
 func (p *publisher) Close() error {
 	if p.life.Err() == nil && !p.config.Shared {
 		look := time.NewTicker(time.Millisecond)
@@ -226,7 +224,7 @@ func (p *publisher) gone() bool {
 	return p.out == nil || p.out.isLost()
 }
 
-// state returns the confirm channel, if the server takes messages on it; else why it does not. The
+// state returns the confirm channel if the server takes messages on it, else the reason why not. The changed
 // channel is closed when that may have changed.
 func (p *publisher) state() (out *confirmChannel, changed <-chan struct{}, why error) {
 	held := p.link.held()
@@ -253,8 +251,8 @@ func (p *publisher) Away() (<-chan struct{}, error) {
 	return changed, why
 }
 
-// confirmChannel waits for one that the server takes messages from, or if that is not
-// wanted fails.
+// confirmChannel waits until there is a confirm channel on which the server takes messages. With FailFast it fails
+// instead of waiting.
 func (p *publisher) confirmChannel(ctx context.Context) (*confirmChannel, error) {
 	for {
 		out, changed, why := p.state()
@@ -283,7 +281,7 @@ func (p *publisher) Send(ctx context.Context, topic string, batch []broker.Messa
 	p.hand(ctx, &sending{to: targetOf(topic), messages: messages, left: len(messages), done: done})
 }
 
-// publishing is a message as AMQP has it.
+// publishing converts a message for AMQP.
 func (p *publisher) publishing(m *broker.Message) amqp.Publishing {
 	as := amqp.Publishing{MessageId: m.ID, Body: m.Body, DeliveryMode: amqp.Persistent}
 	if p.config.Transient {
@@ -294,14 +292,14 @@ func (p *publisher) publishing(m *broker.Message) amqp.Publishing {
 	}
 	for name, value := range m.Headers {
 		as.Headers[name] = value
-		if name == failuresHeader { // a number, as those who retry write it
+		if name == failuresHeader { // a number, as our retries write it
 			as.Headers[name] = failuresOf(value)
 		}
 	}
 	return as
 }
 
-// hand hands a send over. What cannot be handed over fails at once.
+// hand passes a send to the confirm channel, or fails it at once.
 func (p *publisher) hand(ctx context.Context, s *sending) {
 	if ctx.Err() != nil {
 		s.done(broker.Receipt{}, wirelab.Public(ctx.Err()))
@@ -318,10 +316,10 @@ func (p *publisher) hand(ctx context.Context, s *sending) {
 	out.send(ctx, s)
 }
 
-// reserve takes room for so many messages. One does at a time: two that had half of what
-// they need would wait for each other.
+// reserve takes room for n messages. One caller at a time does: two that had half of what they need would wait for
+// each other for ever.
 func (p *publisher) reserve(ctx context.Context, n int) error {
-	if n == 1 { // which cannot wait with half
+	if n == 1 { // a single message cannot cause that deadlock
 		select {
 		case p.room <- struct{}{}:
 			return nil
@@ -348,7 +346,7 @@ func (p *publisher) reserve(ctx context.Context, n int) error {
 	return nil
 }
 
-// await publishes one message and waits until it is kept, again if the connection broke.
+// await publishes one message and waits until it is confirmed. It publishes again if the connection broke.
 func (p *publisher) await(ctx context.Context, to target, m amqp.Publishing) error {
 	for {
 		answered := make(chan error, 1) // bounded by the one answer

@@ -23,11 +23,11 @@ func TestMain(m *testing.M) {
 	os.Exit(rabbitmqtest.Main(m, func(s *rabbitmq.Server) { server = s }))
 }
 
-// The contract, with RabbitMQ killed and started again (ms-D04, ms-D05, ms-D06, ms-D07).
+// TestQueueContract tests the contract, including kills and restarts of RabbitMQ (ms-D04, ms-D05, ms-D06, ms-D07).
 func TestQueueContract(t *testing.T) {
 	kinds := []workqueue.Kind{workqueue.Quorum, workqueue.Classic}
 	if testing.Short() {
-		kinds = kinds[:1] // a RabbitMQ takes seconds to start, and each kind has it start three times
+		kinds = kinds[:1] // a RabbitMQ takes seconds to start, and each kind restarts it three times
 	}
 	brokertest.RunQueue(t, func(*testing.T) *brokertest.Server {
 		return &brokertest.Server{
@@ -59,7 +59,7 @@ func doomed(ctx context.Context) (workqueue.Queues, func(), error) {
 	return b, sync.OnceFunc(relay.Cut), nil
 }
 
-// queues connects as a service does; hasty ones need not outlive the server.
+// queues connects as a service does; queues of a hasty one need not survive the server.
 func queues(ctx context.Context, url string, hasty bool) (workqueue.Queues, error) {
 	b, err := driver.Open(ctx, broker.Config{Addresses: []string{url}, Patient: true, Ephemeral: hasty})
 	if err != nil {

@@ -52,8 +52,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestServerKilled: what was acknowledged before, while or after a server was killed
-// reaches a reader that goes on.
+// TestServerKilled checks that a message acknowledged before, while or after a server was killed reaches a reader
+// that continues.
 func TestServerKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a RabbitMQ takes ten seconds to be there again")
@@ -66,7 +66,7 @@ func TestServerKilled(t *testing.T) {
 		return s.Restart(ctx)
 	}
 	kinds := []string{string(broker.Quorum), string(broker.Classic)}
-	share := together.New(len(kinds)) // it takes seconds to be there again
+	share := together.New(len(kinds)) // a restart takes seconds
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			kill := again
@@ -94,6 +94,6 @@ func TestRefused(t *testing.T) {
 	); wirelab.CodeOf(
 		err,
 	) != wirelab.Unavailable {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 }

@@ -14,22 +14,22 @@ import (
 	"wirelab/broker"
 )
 
-// subscriber reads a group, over one connection after the other. It is over when that connection is closed, which
-// waits for the server: it has read the acknowledgements before.
+// subscriber reads a group. It reconnects after its connection broke. It is over when its connection is closed,
+// which waits for the server: by then the server has read the acknowledgements.
 type subscriber struct {
 	*broker.Reading
 	broker   *Broker
 	of       broker.Subscription
 	handle   broker.Handler
-	work     string        // the name of the work queue that is read, or ""
-	again    *publisher    // of a work queue: to the retries and back; nil of others
-	slots    chan struct{} // one is held by each handler that runs
+	work     string        // the name of the work queue, or ""
+	again    *publisher    // of a work queue: to the retries and back; else nil
+	slots    chan struct{} // one is held by each running handler
 	handlers sync.WaitGroup
-	ready    atomic.Bool // the server knows of it
+	ready    atomic.Bool // the server knows it
 }
 
-// waitingLimit is how many messages a subscriber of a work queue holds at once that wait
-// for their next attempt. Those behind wait in their queue, for as long as these.
+// waitingLimit is the maximum number of retries that a subscriber of a work queue holds until they are due. Those
+// behind them wait in their queue for as long.
 const waitingLimit = 1000
 
 // Subscribe implements [broker.Broker].
@@ -82,7 +82,7 @@ func (r *subscriber) read(first *session) {
 	r.handlers.Wait()
 }
 
-// run reads until the subscriber is to end, or for a reason that will not go away.
+// run reads until the subscriber is stopped, or for a permanent reason.
 func (r *subscriber) run(s *session) {
 	for pause := firstPause; ; {
 		if s != nil {
@@ -107,7 +107,7 @@ func (r *subscriber) run(s *session) {
 	}
 }
 
-// fail notes why nothing is given any more, unless the subscriber was closed.
+// fail records why no more messages are delivered, unless the subscriber was closed.
 func (r *subscriber) fail(err error) {
 	r.Fail(err)
 	r.Stop()
@@ -116,7 +116,7 @@ func (r *subscriber) fail(err error) {
 // Ready implements [broker.Subscriber].
 func (r *subscriber) Ready() bool { return r.ready.Load() && !r.Stopped() }
 
-// session is a subscriber's time with one connection.
+// session is a subscriber's use of one connection.
 type session struct {
 	*subscriber
 	id      string
@@ -124,12 +124,12 @@ type session struct {
 	channel *amqp.Channel
 	life    context.Context // ends with the connection
 	end     context.CancelFunc
-	// All three come over one channel, whose delivery tags number them in the
-	// order in which the server sent them.
+	// All three are delivered on one channel, whose delivery tags number them in the order in which the server sent
+	// them.
 	messages, waiting, asks <-chan amqp.Delivery
 	closed                  <-chan *amqp.Error
 	acks                    *acks
-	asked                   uint64 // questions that came
+	asked                   uint64 // questions received
 	running                 sync.WaitGroup
 }
 
@@ -139,7 +139,7 @@ func (r *subscriber) open(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library's calls know no context.
+	// The calls of the library take no context.
 	forget := context.AfterFunc(ctx, func() { hang(conn) })
 	s := &session{subscriber: r, id: rand.Text(), conn: conn}
 	err = s.begin()
@@ -155,8 +155,8 @@ func (r *subscriber) open(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// begin asks for messages. The questions last: a consumer that can be asked is
-// one that the server counts.
+// begin starts the consumers. That of the questions comes last: a consumer that can be asked must be one that the
+// server counts.
 func (s *session) begin() (err error) {
 	name := queueOf(s.of.Topic, s.of.Group)
 	if s.channel, err = s.conn.Channel(); err != nil {
@@ -169,7 +169,7 @@ func (s *session) begin() (err error) {
 			return err
 		}
 	}
-	// Not global: it holds for each consumer that comes after it.
+	// Not global: the limit applies to each consumer started after it.
 	if err = s.channel.Qos(s.of.Ahead(), 0, false); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *session) begin() (err error) {
 	return err
 }
 
-// close ends the connection: what is not acknowledged goes back.
+// close ends the connection: unacknowledged messages return to their queues.
 func (s *session) close() {
 	s.end()
 	s.acks.flush()
@@ -202,8 +202,7 @@ func (s *session) close() {
 	s.running.Wait()
 }
 
-// run deals with what comes until the connection is lost or, once ctx has ended,
-// until no handler runs.
+// run handles deliveries until the connection is lost or, once ctx has ended, until no handler runs.
 func (s *session) run(ctx context.Context) {
 	var next []amqp.Delivery // at most the prefetch
 	var idle chan struct{}   // closed when no handler runs
@@ -226,9 +225,9 @@ func (s *session) run(ctx context.Context) {
 				return // the connection is lost, or the queue deleted
 			}
 			switch {
-			case idle != nil: // it goes back
+			case idle != nil: // it returns to the queue
 			case s.of.Handlers() == 1 && s.work == "":
-				s.deal(ctx, d) // in order, and so here
+				s.deal(ctx, d) // in order, so on this goroutine
 			default:
 				next = append(next, d)
 			}
@@ -245,7 +244,7 @@ func (s *session) run(ctx context.Context) {
 		case <-s.closed: //nolint:errcheck // why it closed makes no difference
 			return
 		case <-ended:
-			// Those that run are waited for, and what they finish is acknowledged.
+			// Wait for the running handlers, so that their messages are acknowledged.
 			ended, next, idle = nil, nil, make(chan struct{})
 			s.running.Go(func() {
 				s.handlers.Wait()
@@ -257,10 +256,10 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// deal gives a message to the handler, and acts upon what it says.
+// deal passes a message to the handler, and applies its disposition.
 func (s *session) deal(ctx context.Context, d amqp.Delivery) {
 	if ctx.Err() != nil {
-		return // it goes back with the connection
+		return // it returns to the queue with the connection
 	}
 	failures, returns := count(d, failuresHeader), count(d, returnsHeader)
 	delivery := broker.Delivery{
@@ -268,24 +267,23 @@ func (s *session) deal(ctx context.Context, d amqp.Delivery) {
 		Attempt: 1 + int(failures+returns), Failures: int(failures),
 	}
 	if s.work == "" {
-		delivery.Failures = int(returns) // as far as the server tells
+		delivery.Failures = int(returns) // if the server reports it
 	}
 	if _, counted := d.Headers[returnsHeader]; !counted && d.Redelivered {
-		delivery.Attempt = 0 // how often it came back is not counted
+		delivery.Attempt = 0 // the number of its returns is unknown
 	}
 	said := s.handle(ctx, delivery)
 	switch said.Do {
 	case broker.Acknowledge:
 		s.acks.done(d.DeliveryTag)
 	case broker.StopReading:
-		s.Stop() // the message goes back with the connection
+		s.Stop() // the message returns to the queue with the connection
 	default:
 		s.retry(d, failures+1, said.After)
 	}
 }
 
-// retry has a message come again after a pause. Of a work queue it waits among the
-// retries, and of others here.
+// retry delivers a message again after a pause. In a work queue it waits among the retries, otherwise here.
 func (s *session) retry(d amqp.Delivery, failures int64, after time.Duration) {
 	if s.work == "" {
 		s.running.Go(func() {
@@ -302,8 +300,8 @@ func (s *session) retry(d amqp.Delivery, failures int64, after time.Duration) {
 	s.move(d, retries(s.work), copied)
 }
 
-// move puts a copy of a message into another queue, and then takes the message
-// away. Where that fails the message goes back, after a while.
+// move publishes a copy of a message to another queue, and then acknowledges the message. If that fails the message
+// is returned after a pause.
 func (s *session) move(d amqp.Delivery, to string, message amqp.Publishing) {
 	if err := s.again.await(s.life, target{key: to}, message); err != nil {
 		wait(s.life, s.of.Retry)
@@ -315,10 +313,10 @@ func (s *session) move(d amqp.Delivery, to string, message amqp.Publishing) {
 	s.acks.done(d.DeliveryTag)
 }
 
-// restore puts a message that waits back into its queue when it is due.
+// restore returns a retry to its queue when it is due.
 func (s *session) restore(d amqp.Delivery) {
-	// By the clock of whose handler failed; should it be another's and wrong, it
-	// is no later than by our own.
+	// The due time is by the clock of the failed handler's host. If that clock is wrong, the pause is no longer
+	// than by our own.
 	due := time.UnixMilli(number(d, dueHeader))
 	timer := time.NewTimer(min(time.Until(due), s.of.Retry))
 	defer timer.Stop()
@@ -331,8 +329,8 @@ func (s *session) restore(d amqp.Delivery) {
 	}
 }
 
-// answer tells who asks how many messages the server has sent this consumer, and
-// of how many it was told that they are done. The tag numbers all that was sent.
+// answer reports how many messages the server has sent this consumer, and how many of them are settled. The
+// delivery tag counts everything that was sent.
 func (s *session) answer(ask amqp.Delivery) {
 	sent := ask.DeliveryTag - 1 - s.asked
 	s.asked++
@@ -344,12 +342,11 @@ func (s *session) answer(ask amqp.Delivery) {
 	s.running.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, answerLimit)
 		defer cancel()
-		_ = s.again.await(ctx, target{key: ask.ReplyTo}, reply) // who asked may have gone
+		_ = s.again.await(ctx, target{key: ask.ReplyTo}, reply) // the asker may have gone
 	})
 }
 
-// The headers that are ours, and RabbitMQ's count of how often a quorum queue
-// got a message back.
+// Our headers, and RabbitMQ's count of how often a quorum queue got a message back.
 const (
 	failuresHeader = "wirelab-failures"
 	dueHeader      = "wirelab-due" // Unix milliseconds
@@ -357,7 +354,7 @@ const (
 	returnsHeader  = "x-delivery-count"
 )
 
-// number reads a header; 0 if it is none, or below.
+// number reads a header as a number; 0 if it is not one, or is negative.
 func number(d amqp.Delivery, header string) int64 {
 	switch n := d.Headers[header].(type) {
 	case int64:
@@ -368,16 +365,15 @@ func number(d amqp.Delivery, header string) int64 {
 	return 0
 }
 
-// count reads a header that counts. Any publisher to the queue may write
-// any, and none is to make a message come again for ever.
+// count reads a header with a count. Any publisher to the queue may write any value, and none must make a message
+// return for ever.
 func count(d amqp.Delivery, header string) int64 {
 	const most = 1 << 30
 	return min(number(d, header), most)
 }
 
-// copied is a message to be published again, with no headers but ours: its queue
-// added some, and those of a stranger could be as long as a frame, so that ours
-// with them would end the connection, each time anew.
+// copied returns a message for publishing again, with our headers only. The queue added some, and those of other
+// publishers could be as long as a frame: with ours they would break the connection, each time anew.
 func copied(d amqp.Delivery) amqp.Publishing {
 	headers := amqp.Table{}
 	for _, name := range []string{failuresHeader, dueHeader, codeHeader} {
@@ -394,7 +390,7 @@ func copied(d amqp.Delivery) amqp.Publishing {
 	}
 }
 
-// failuresOf is the number in a header of a message that is published.
+// failuresOf converts the count in a header of a message that is published.
 func failuresOf(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n

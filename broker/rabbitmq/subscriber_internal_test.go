@@ -7,7 +7,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// header makes a header's value of each kind that the library reads.
+// header returns a header value of each type that the library decodes.
 func header(kind uint8, number int64, text string) any {
 	kinds := []any{
 		nil,
@@ -30,8 +30,8 @@ func header(kind uint8, number int64, text string) any {
 	return kinds[int(kind)%len(kinds)]
 }
 
-// Whatever a stranger writes where we count, the count is one that goes up, and
-// the copy that is put aside has headers that the library takes and that are few.
+// FuzzHeaders checks that, whatever other publishers write into our headers, the count rises, and that the copy
+// that becomes a dead letter has few headers, which the library accepts.
 func FuzzHeaders(f *testing.F) {
 	f.Add(uint8(1), int64(math.MaxInt64), "", "x-death")
 	f.Add(uint8(2), int64(math.MinInt64), "three", "wirelab-code")

@@ -9,27 +9,27 @@ import (
 	"wirelab/broker"
 )
 
-// Topology is one in which messages go to an exchange by a key, and each listener has a
-// queue of its own behind it.
+// Topology is a layout in which messages are published to an exchange with a key, and each listener has its own
+// queue behind it.
 type Topology struct {
 	Exchange string   // its name; it is of type topic, durable
-	Key      string   // of what is published here
-	Keys     []string // that a subscriber listens to
-	// NewID makes the id of a message that came without one.
+	Key      string   // routing key of messages published here
+	Keys     []string // that a subscriber binds to
+	// NewID returns an id for a message that came without one.
 	NewID func() string
 }
 
 // Exchange is a RabbitMQ with a [Topology]. It is a [broker.Broker] that promises less,
 // and whose topics and groups are all the same:
 //
-//   - Publishers wait for no confirmation, and messages are transient. One that is
-//     published while no subscriber listens is gone.
-//   - A subscriber's queue is its own and ends with its connection. The server
+//   - Publishers do not wait for confirms, and messages are transient. A message that is
+//     published while no subscriber listens is lost.
+//   - A subscriber's queue is exclusive and ends with its connection. The server
 //     forgets a message when it has sent it (automatic acknowledgement).
-//   - Each subscriber gets every message. One that is to be retried waits here.
+//   - Each subscriber gets every message. A message that is to be retried waits here.
 //
-// A subscriber that is given more than it can deal with stops taking for a while, so
-// that the backlog stays in its queue.
+// A subscriber with more messages than it can handle stops consuming for a while, so that
+// the backlog stays in its queue.
 type Exchange struct {
 	broker   *Broker
 	topology Topology
@@ -62,15 +62,14 @@ func (x *Exchange) declare(channel *amqp.Channel) error {
 	return channel.ExchangeDeclare(x.topology.Exchange, amqp.ExchangeTopic, durable, false, false, false, nil)
 }
 
-// Depth asks whether the exchange is there. What the queues hold is only for
-// those who have them: it is always 0.
+// Depth checks that the exchange exists, and returns 0: only their owners can see the contents of the queues.
 func (x *Exchange) Depth(ctx context.Context, _, _ string) (int, error) {
 	return 0, x.broker.with(ctx, x.broker.control, func(channel *amqp.Channel) error {
 		return channel.ExchangeDeclarePassive(x.topology.Exchange, amqp.ExchangeTopic, true, false, false, false, nil)
 	})
 }
 
-// DeleteTopic leaves the exchange, which others may use. Queues end by themselves.
+// DeleteTopic leaves the exchange, which other software may use. Queues end with their connections.
 func (x *Exchange) DeleteTopic(context.Context, broker.Topic) error { return nil }
 
 // topicPublisher publishes to the exchange.
@@ -79,15 +78,15 @@ type topicPublisher struct {
 	to target
 }
 
-// Publisher implements [broker.Broker]. A message has what the published one has, and its
-// id.
+// Publisher implements [broker.Broker]. A message has the properties of the published one, and its id.
 func (x *Exchange) Publisher(ctx context.Context, c broker.PublisherConfig) (broker.Publisher, error) {
 	c.Unconfirmed, c.Transient, c.Shared = true, true, true
 	p, err := x.broker.newPublisher(c)
 	if err != nil {
 		return nil, err
 	}
-	// The first finds what CreateTopic made. Those after it follow a server that may be new.
+	// The first confirm channel finds the exchange that CreateTopic declared. Later ones may connect to a new
+	// server, so they declare it again.
 	p.again = func(out *confirmChannel) error { return x.declare(out.channel) }
 	if err := p.begin(ctx, nil); err != nil {
 		return nil, err
@@ -104,8 +103,8 @@ func (p topicPublisher) Send(ctx context.Context, _ string, batch []broker.Messa
 	p.hand(ctx, &sending{to: p.to, messages: messages, left: len(messages), done: done})
 }
 
-// Subscribe implements [broker.Broker]. What was taken is dealt with before Close returns;
-// where that takes longer than [drainLimit], the rest is lost, which is Unavailable.
+// Subscribe implements [broker.Broker]. Close returns after the messages taken so far are handled. If that takes
+// longer than [drainLimit], the rest is lost, which is Unavailable.
 func (x *Exchange) Subscribe(
 	ctx context.Context, s broker.Subscription, handle broker.Handler,
 ) (broker.Subscriber, error) {
@@ -140,7 +139,7 @@ func (x *Exchange) Subscribe(
 	return e, nil
 }
 
-// errDropped is what is told of messages that were taken and not dealt with.
+// errDropped returns the error for messages that were taken and not handled.
 func errDropped(lost int64) error {
 	return wirelab.Errorf(wirelab.Unavailable,
 		"%d messages were taken from RabbitMQ and could not be dealt with in %v", lost, drainLimit)

@@ -26,7 +26,7 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// published is the published topology, but for the id.
+// published returns the published topology, with an id added.
 func published() driver.Topology {
 	return driver.Topology{
 		Exchange: "logs_topic", Key: "log.INFO", Keys: []string{"log.INFO", "log.WARNING", "log.ERROR"},
@@ -37,7 +37,7 @@ func published() driver.Topology {
 // body is that of the recorded entry.
 const body = "{\n\t\"name\": \"event\",\n\t\"data\": \"some \\u003ckind\\u003e of data\"\n}"
 
-// listening consumes with a topology until the test ends, and returns what comes.
+// listening consumes with a topology until the test ends, and returns the received messages.
 func listening(t *testing.T, url string, lost func(error), handle func(workqueue.Delivery) error) workqueue.Queues {
 	t.Helper()
 	exchange, err := driver.OpenExchange(t.Context(), broker.Config{Addresses: []string{url}, Patient: true},
@@ -71,7 +71,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// plain is a connection that does what the published programs do.
+// plain returns a connection that works like the published programs.
 func plain(t *testing.T) *rabbit.Channel {
 	t.Helper()
 	conn, err := rabbit.Dial(server.URL())
@@ -89,8 +89,9 @@ func plain(t *testing.T) *rabbit.Channel {
 	return channel
 }
 
-// A consumer that does as the published listener hears what is published here, and what a publisher that does as the
-// published gateway sends is heard here: each has every message.
+// TestPublishedTopology checks both directions: a consumer that works like the published listener receives the
+// messages published here, and a publisher that works like the published gateway reaches the listeners here. Each
+// receives every message.
 func TestPublishedTopology(t *testing.T) {
 	heard := make(chan workqueue.Delivery, 10)
 	x := listening(t, server.URL(), nil, func(d workqueue.Delivery) error { heard <- d; return nil })
@@ -133,8 +134,8 @@ func TestPublishedTopology(t *testing.T) {
 	}
 }
 
-// What fails is tried again, then given up, and that is told; a consumer that is given more than it can deal with
-// loses none of it.
+// TestPublishedTopologyUnderLoad checks that a failing message is retried, then given up, which is reported, and
+// that a consumer with more messages than it can handle loses none.
 func TestPublishedTopologyUnderLoad(t *testing.T) {
 	const all = 2000
 	var mu sync.Mutex
@@ -178,7 +179,7 @@ func TestPublishedTopologyUnderLoad(t *testing.T) {
 	}
 }
 
-// recorded are the frames of a recording, without their channel.
+// recorded returns the frames of a recording, without their channel numbers.
 func recorded(t *testing.T, file string) (frames []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "origin", file))
@@ -193,7 +194,7 @@ func recorded(t *testing.T, file string) (frames []string) {
 	return frames
 }
 
-// tap passes a client's bytes on to the server, and keeps its frames, without their channels.
+// tap passes a client's bytes on to the server, and keeps its frames, without their channel numbers.
 type tap struct {
 	address string
 	mu      sync.Mutex
@@ -259,8 +260,8 @@ func (w *tap) pass(client net.Conn, passing *sync.WaitGroup) {
 	}
 }
 
-// What is sent here for an entry, and to listen, is byte for byte what the published programs sent; but for the id of a
-// message, and for the names that RabbitMQ and a client choose.
+// TestTheOriginsBytes checks that the bytes sent here for an entry, and to listen, equal those of the published
+// programs, except for the id of a message and the names that RabbitMQ and a client choose.
 func TestTheOriginsBytes(t *testing.T) {
 	w := newTap(t)
 	at, err := url.Parse(server.URL())
@@ -280,7 +281,7 @@ func TestTheOriginsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, frame := range recorded(t, "broker.txt") {
-		if strings.HasPrefix(frame, "02") { // the content header: flags, and the id behind the type
+		if strings.HasPrefix(frame, "02") { // the content header: flags, and the id after the type
 			frame = strings.Replace(
 				strings.TrimSuffix(frame, "ce")+hex.EncodeToString([]byte("\x05an-id"))+"ce",
 				"8000",
@@ -291,7 +292,7 @@ func TestTheOriginsBytes(t *testing.T) {
 		}
 		waitFor(t, "frame "+frame, func() bool { return w.sent(frame) })
 	}
-	const flags = len("0200000000ce") // of basic.consume; before them are the names
+	const flags = len("0200000000ce") // of basic.consume; the names come before them
 	for _, frame := range recorded(t, "listener.txt") {
 		raw, err := hex.DecodeString(frame)
 		if err != nil {
@@ -312,7 +313,7 @@ func TestTheOriginsBytes(t *testing.T) {
 	}
 }
 
-// like reports whether a frame of a method was sent that ends so.
+// like reports whether a frame of a method with that ending was sent.
 func (w *tap) like(method, end string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

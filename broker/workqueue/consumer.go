@@ -10,7 +10,7 @@ import (
 	"wirelab/broker"
 )
 
-// consumer is one run of Consume.
+// consumer is the state of one Consume.
 type consumer struct {
 	queues  *queues
 	options Options
@@ -20,7 +20,7 @@ type consumer struct {
 	letters broker.Publisher
 }
 
-// deadLetterLimit is how long the broker has to take a dead letter.
+// deadLetterLimit is the time limit for publishing a dead letter.
 const deadLetterLimit = 5 * time.Second
 
 // The headers of a dead letter.
@@ -29,26 +29,26 @@ const (
 	codeHeader     = "wirelab-code"
 )
 
-// deal gives a message to the handler, and says what becomes of it.
+// deal passes a message to the handler, and returns its disposition.
 func (c *consumer) deal(ctx context.Context, d Delivery) broker.Disposition {
 	err := c.try(ctx, d)
 	if err == nil {
 		return broker.Ack()
 	}
 	if ctx.Err() != nil {
-		return broker.Stop() // no fault of the message, which goes back
+		return broker.Stop() // not a failure of the message, which returns to the queue
 	}
 	why := wirelab.Public(err).Message
 	if !hopeless(err) && d.Failures+1 < c.options.Attempts {
 		return broker.Retry(c.options.Retry, why)
 	}
 	if err := c.deadLetter(ctx, d, err); err != nil {
-		return broker.Retry(c.options.Retry, why) // it is not lost: it is tried, and put aside, again
+		return broker.Retry(c.options.Retry, why) // it is not lost: it is retried, and becomes a dead letter later
 	}
 	return broker.Ack()
 }
 
-// try calls the handler. One that panics has failed: the others go on.
+// try calls the handler. A handler that panics has failed; the others continue.
 func (c *consumer) try(ctx context.Context, d Delivery) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -58,14 +58,14 @@ func (c *consumer) try(ctx context.Context, d Delivery) (err error) {
 	return c.handle(ctx, d)
 }
 
-// hopeless reports whether a handler that failed so will fail again.
+// hopeless reports whether a handler with this error would fail again.
 func hopeless(err error) bool {
 	code := wirelab.CodeOf(err)
 	return code == wirelab.InvalidArgument || code == wirelab.Conflict
 }
 
-// deadLetter puts a message into the dead letters. Its place in the queue names it, so that a
-// broker that can does not take it twice.
+// deadLetter publishes a message to the dead letters. Its place in the queue is the deduplication key, so that a broker
+// that supports it keeps one copy.
 func (c *consumer) deadLetter(ctx context.Context, d Delivery, failed error) error {
 	if !c.queues.kept {
 		if c.queues.lost != nil {
@@ -96,7 +96,7 @@ func (c *consumer) deadLetter(ctx context.Context, d Delivery, failed error) err
 	}
 }
 
-// publisher returns the one to the dead letters, opened when it is first needed.
+// publisher returns the publisher to the dead letters, which is opened when first needed.
 func (c *consumer) publisher(ctx context.Context) (p broker.Publisher, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,17 +105,17 @@ func (c *consumer) publisher(ctx context.Context) (p broker.Publisher, err error
 			Topic: lettersOf(c.options), Shared: true, FailFast: true,
 		})
 		if err != nil {
-			c.letters = nil // an interface of a nil pointer is not nil
+			c.letters = nil // a nil pointer in an interface is not nil
 		}
 	}
 	return c.letters, err
 }
 
-// close ends what the consumer opened.
+// close closes what the consumer opened.
 func (c *consumer) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.letters != nil {
-		_ = c.letters.Close() // nothing is under way
+		_ = c.letters.Close() // nothing is in flight
 	}
 }

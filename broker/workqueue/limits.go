@@ -6,16 +6,16 @@ import (
 	"wirelab"
 )
 
-// What Complete puts in place of zero values.
+// Defaults that Complete sets for zero values.
 const (
-	defaultPrefetch = 512 // what commits are shared by: with 64 a log entry cost a third more CPU over all processes
+	defaultPrefetch = 512 // spreads the cost of commits: with 64 a log entry cost a third more CPU over all processes
 	defaultAttempts = 5
 	defaultRetry    = 200 * time.Millisecond
 	defaultBuffer   = 1024
 )
 
-// The largest options. They keep a slip of the hand from asking a broker for
-// what none can do: RabbitMQ takes no prefetch above 65,535, for one.
+// Maxima of the options. They catch typing errors that no broker could honour: RabbitMQ, for one, takes no prefetch
+// above 65,535.
 const (
 	prefetchLimit = 65_535
 	attemptsLimit = 1_000
@@ -42,8 +42,8 @@ func Check(m Message) error {
 	return nil
 }
 
-// Complete returns the options with the defaults in place of zero values, but
-// for Kind, whose default is the broker's. It checks nothing.
+// Complete returns the options with defaults for zero values, except Kind, whose default the broker chooses. It
+// validates nothing.
 func (o Options) Complete() Options {
 	if o.Prefetch == 0 {
 		o.Prefetch = defaultPrefetch

@@ -9,8 +9,8 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// What is outside the contract is refused before any broker sees it, so that
-// every broker refuses the same.
+// Messages that violate the contract are refused before any broker sees them, so that every broker refuses the same
+// ones.
 func TestMessageValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -51,7 +51,7 @@ func TestOptionsValidate(t *testing.T) {
 		"a name too long":      {workqueue.Options{Name: strings.Repeat("q", 101)}, false},
 		"a dot, NATS's own":    {workqueue.Options{Name: "a.b"}, false},
 		"a star":               {workqueue.Options{Name: "a*"}, false},
-		"a kind nobody has":    {workqueue.Options{Name: "a", Kind: "topic"}, false},
+		"an unknown kind":      {workqueue.Options{Name: "a", Kind: "topic"}, false},
 		"less than no message": {workqueue.Options{Name: "a", Prefetch: -1}, false},
 		"more than AMQP takes": {workqueue.Options{Name: "a", Prefetch: 65_536}, false},
 		"less than no attempt": {workqueue.Options{Name: "a", Attempts: -1}, false},
@@ -75,7 +75,8 @@ func check(t *testing.T, name string, err error, valid bool) {
 	}
 }
 
-// The defaults are those that the fields' comments name, and what was said stays.
+// TestComplete checks that the defaults are those that the comments of the fields name, and that other values are
+// kept.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	want := workqueue.Options{Name: "a", Prefetch: 512, Attempts: 5, Retry: 200 * time.Millisecond, Buffer: 1024}

@@ -10,8 +10,7 @@ import (
 	"wirelab/broker"
 )
 
-// publisher publishes one by one over a broker's publisher, which it shares among its
-// callers.
+// publisher publishes messages one by one over a broker's publisher, which its callers share.
 type publisher struct {
 	to      broker.Publisher
 	options Options
@@ -23,8 +22,7 @@ type publisher struct {
 	closed  bool
 }
 
-// settling is how long a call waits that found the connection broken before the
-// publisher says so itself.
+// settling is how long a call that found the connection broken waits for the publisher to report it.
 const settling = 5 * time.Millisecond
 
 // Publisher implements [Queues].
@@ -42,7 +40,7 @@ func (q *queues) Publisher(ctx context.Context, o Options) (Publisher, error) {
 	return &publisher{to: to, options: o, topic: topicOf(o), done: make(chan struct{})}, nil
 }
 
-// answer is what a send was told.
+// answer is the result of a send.
 type answer struct {
 	receipt Receipt
 	err     error
@@ -68,7 +66,7 @@ func (p *publisher) Publish(ctx context.Context, m Message) (Receipt, error) {
 	}
 }
 
-// send hands a message over once, and waits for the answer.
+// send sends a message once, and waits for the answer.
 func (p *publisher) send(ctx context.Context, m Message, call *place, changed <-chan struct{}) answer {
 	answered := make(chan answer, 1) // bounded by the one answer
 	p.to.Send(ctx, p.topic, []Message{m}, func(r Receipt, err error) { answered <- answer{r, err} })
@@ -79,7 +77,7 @@ func (p *publisher) send(ctx context.Context, m Message, call *place, changed <-
 				a = answer{err: p.coded(ctx, a.err)}
 			}
 			return a
-		case <-changed: // it waits for the broker now, or no longer
+		case <-changed: // the broker became unavailable, or available again
 			var err error
 			if _, changed, err = p.look(ctx, call); err != nil {
 				return answer{err: err}
@@ -92,9 +90,8 @@ func (p *publisher) send(ctx context.Context, m Message, call *place, changed <-
 	}
 }
 
-// reach waits until the broker can be reached, if the call may. What waits here was not
-// given to the broker's client, so that no message is stored long after its caller was
-// told that it failed.
+// reach waits until the broker can be reached, if the call may wait. A call that waits here was not given to the
+// client of the broker, so that no message is stored long after its caller was told that it failed.
 func (p *publisher) reach(ctx context.Context, call *place) (changed <-chan struct{}, err error) {
 	for {
 		up, changed, err := p.look(ctx, call)
@@ -109,9 +106,9 @@ func (p *publisher) reach(ctx context.Context, call *place) (changed <-chan stru
 	}
 }
 
-// look reports whether the broker can be reached, and a channel that is closed when
-// that may have changed. While it cannot, the call has a place among those that wait;
-// the error says that there is none, or that it is over.
+// look reports whether the broker can be reached, and returns a channel that is closed when that may have changed.
+// While it cannot be reached, the call holds a place among the waiting calls; the error says that there is no free
+// place, or that the publisher is closed.
 func (p *publisher) look(ctx context.Context, call *place) (up bool, changed <-chan struct{}, err error) {
 	changed, why := p.to.Away()
 	switch {
@@ -130,7 +127,7 @@ func (p *publisher) look(ctx context.Context, call *place) (up bool, changed <-c
 	return up, changed, err
 }
 
-// settle waits a moment, or until the broker is known to be away.
+// settle waits for settling, or until the broker is known to be unavailable.
 func (p *publisher) settle(ctx context.Context) {
 	changed, why := p.to.Away()
 	if why != nil {
@@ -145,7 +142,7 @@ func (p *publisher) settle(ctx context.Context) {
 	}
 }
 
-// coded returns what a caller whose context is ctx is told of err.
+// coded returns the error for a caller with context ctx, given err from the broker.
 func (p *publisher) coded(ctx context.Context, err error) error {
 	if p.over() {
 		return broker.ErrClosed
@@ -169,7 +166,7 @@ func (p *publisher) over() bool {
 	}
 }
 
-// place is that of one call among those that wait for the broker.
+// place is the place of one call among those that wait for the broker.
 type place struct {
 	publisher *publisher
 	taken     bool
@@ -202,7 +199,7 @@ func (c *place) leave() {
 	c.taken = false
 }
 
-// Close implements [Publisher]. What is in flight fails, and may yet have been taken.
+// Close implements [Publisher]. Messages in flight fail, and may still have been stored.
 func (p *publisher) Close() error {
 	p.mu.Lock()
 	again := p.closed

@@ -13,17 +13,17 @@ import (
 	"wirelab/broker/workqueue"
 )
 
-// script is a broker whose publishers do as a test says.
+// script is a broker whose publishers behave as the test says.
 type script struct {
 	broker.Broker
 
 	mu      sync.Mutex // guards all below
-	answers []error    // of the sends, in order; then they are held
+	answers []error    // of the sends, in order; later ones are held
 	sent    []broker.Message
 	held    []func(broker.Receipt, error)
-	why     error // the broker is away
+	why     error // not nil: the broker is away
 	changed chan struct{}
-	more    chan struct{} // holds one for each send
+	more    chan struct{} // holds one element for each send
 }
 
 func newScript(answers ...error) *script {
@@ -44,7 +44,7 @@ func (s *script) Away() (<-chan struct{}, error) {
 	return s.changed, s.why
 }
 
-// goes makes the broker one that is away.
+// goes makes the broker unavailable.
 func (s *script) goes(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *script) publisher(t *testing.T, buffer int) workqueue.Publisher {
 
 var one = workqueue.Message{ID: "one", Body: []byte("1")}
 
-// A message whose connection broke is published again, and one that was refused is not.
+// A message whose connection broke is published again; one that was refused is not.
 func TestLostIsPublishedAgain(t *testing.T) {
 	t.Parallel()
 	refused := wirelab.Errorf(wirelab.Unavailable, "refused")
@@ -98,8 +98,8 @@ func TestLostIsPublishedAgain(t *testing.T) {
 	}
 }
 
-// Calls that are in flight when the broker goes away wait for it, no more of them than
-// may; and one whose time is up is told that the broker was away.
+// TestBufferBoundsWhatIsInFlight checks that calls in flight when the broker becomes unavailable wait for it, up to
+// the limit, and that one whose deadline passes reports that the broker was unavailable.
 func TestBufferBoundsWhatIsInFlight(t *testing.T) {
 	t.Parallel()
 	const calls, buffer = 4, 1
@@ -135,7 +135,7 @@ func TestBufferBoundsWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// A call whose time is up though the broker is there says that, and not that it is away.
+// A call whose deadline passes while the broker is available returns DeadlineExceeded, not Unavailable.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -145,8 +145,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// A dead letter has the message's id and body, why it is one, and a name by which a broker
-// does not take it twice.
+// TestDeadLetter checks that a dead letter has the id and body of the message, the reason, and a deduplication key.
 func TestDeadLetter(t *testing.T) {
 	t.Parallel()
 	s := newScript(nil)

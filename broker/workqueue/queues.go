@@ -10,11 +10,11 @@ import (
 	"wirelab/broker"
 )
 
-// queues are those of a broker.
+// queues are the work queues of a broker.
 type queues struct {
 	broker broker.Broker
-	kept   bool        // the broker keeps dead letters
-	lost   func(error) // told of each message that is given up, if none are kept; may be nil
+	kept   bool        // whether the broker keeps dead letters
+	lost   func(error) // called for each dropped message if no dead letters are kept; may be nil
 
 	mu     sync.Mutex // guards below
 	taking map[string]map[broker.Subscriber]struct{}
@@ -22,18 +22,18 @@ type queues struct {
 
 var _ Queues = (*queues)(nil)
 
-// New returns the work queues of a broker, which Close closes.
+// New returns the work queues of a broker. Their Close closes the broker.
 func New(b broker.Broker) Queues {
 	return &queues{broker: b, kept: true, taking: map[string]map[broker.Subscriber]struct{}{}}
 }
 
-// Letterless returns the work queues of a broker that keeps no dead letters, whatever is
-// asked of it: a message that is given up is gone, and lost is told why, if it is not nil.
+// Letterless returns the work queues of a broker that keeps no dead letters, whatever the options say: a message
+// that is given up is dropped, and lost is called with the reason, if it is not nil.
 func Letterless(b broker.Broker, lost func(error)) Queues {
 	return &queues{broker: b, lost: lost, taking: map[string]map[broker.Subscriber]struct{}{}}
 }
 
-// topicOf and lettersOf are the topics of a queue.
+// topicOf and lettersOf return the topics of a queue.
 func topicOf(o Options) string   { return broker.QueuePrefix + o.Name }
 func lettersOf(o Options) string { return broker.DeadPrefix + o.Name }
 
@@ -49,8 +49,8 @@ func (q *queues) Name() string { return q.broker.Name() }
 // Close implements [Queues].
 func (q *queues) Close() error { return q.broker.Close() }
 
-// topics are the dead letters and the queue, in the order in which they are made: a queue
-// that is there has dead letters.
+// topics returns the dead letters and the queue, in the order of their creation: a queue that exists has dead
+// letters.
 func (q *queues) topics(o Options) []broker.Topic {
 	queue := broker.Topic{
 		Name: topicOf(o), Groups: []string{broker.Consumers}, Kind: o.Kind, Transient: !o.Persistent, IfAbsent: true,
@@ -76,8 +76,7 @@ func (q *queues) Declare(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Delete implements [Queues]. The queue goes first, so that nothing comes into the dead
-// letters after them.
+// Delete implements [Queues]. The queue is deleted first, so that nothing is added to the dead letters afterwards.
 func (q *queues) Delete(ctx context.Context, o Options) error {
 	o, err := prepared(o)
 	if err != nil {
@@ -106,11 +105,11 @@ func (q *queues) Depth(ctx context.Context, o Options) (waiting, dead int, err e
 	return waiting, dead, nil
 }
 
-// takeLimit is how long Dead waits for letters that another caller has.
+// takeLimit is how long Dead waits for letters that another caller holds.
 const takeLimit = 2 * time.Second
 
-// Dead implements [Queues]. Letters are acknowledged as they come, as many as there were
-// when it was called, and no more than limit.
+// Dead implements [Queues]. Letters are acknowledged as they come: as many as there were when it was called, and no
+// more than limit.
 func (q *queues) Dead(ctx context.Context, o Options, limit int) ([]Message, error) {
 	o, err := prepared(o)
 	if err != nil || !q.kept {
@@ -121,7 +120,7 @@ func (q *queues) Dead(ctx context.Context, o Options, limit int) ([]Message, err
 	if err != nil || want <= 0 {
 		return nil, err
 	}
-	var letters []Message // the handler's until it is done
+	var letters []Message // used by the handler until it is done
 	enough := make(chan struct{})
 	sub, err := q.broker.Subscribe(ctx, broker.Subscription{
 		Topic: lettersOf(o), Group: broker.Takers, Prefetch: want,
@@ -142,7 +141,7 @@ func (q *queues) Dead(ctx context.Context, o Options, limit int) ([]Message, err
 	defer wait.Stop()
 	select {
 	case <-enough:
-	case <-wait.C: // others have them
+	case <-wait.C: // other callers hold them
 	case <-sub.Done():
 	case <-ctx.Done():
 	}
@@ -154,7 +153,7 @@ func (q *queues) Dead(ctx context.Context, o Options, limit int) ([]Message, err
 	return letters, nil
 }
 
-// The pauses before a broker that was away is asked again for messages.
+// The pauses before an unavailable broker is asked for messages again.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
@@ -176,7 +175,7 @@ func (q *queues) Consume(ctx context.Context, o Options, handle Handler) error {
 			return q.consume(ctx, o, sub)
 		}
 		if ctx.Err() != nil {
-			return nil // it ended as it was told to
+			return nil // the consumer was told to end
 		}
 		if final(err) {
 			return err
@@ -202,13 +201,13 @@ func (q *queues) consume(ctx context.Context, o Options, sub broker.Subscriber) 
 	err := sub.Err()
 	closed := sub.Close(context.WithoutCancel(ctx))
 	if ctx.Err() != nil {
-		return closed // it ended as it was told to
+		return closed // the consumer was told to end
 	}
 	return err
 }
 
-// final reports whether an error stays however often one tries: it tells of the queue, or
-// of the user, or that this end was closed, and not of a broker that is away.
+// final reports whether an error is permanent: it concerns the queue or the user, or this end was closed, rather
+// than an unavailable broker.
 func final(err error) bool {
 	switch wirelab.CodeOf(err) {
 	case wirelab.Unavailable:
@@ -219,7 +218,7 @@ func final(err error) bool {
 	return true
 }
 
-// note notes that there is a consumer of a queue, or no longer.
+// note records that a queue has a consumer, or no longer has it.
 func (q *queues) note(name string, sub broker.Subscriber, is bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"wirelab"
 )
 
-// ParseOptions reads how a queue is used from words with a + between:
+// ParseOptions reads the options of a queue from words joined by +:
 //
 //	quorum, classic, stream   how the broker keeps it
-//	unconfirmed               publishers do not wait for the broker's word
+//	unconfirmed               publishers do not wait for the broker's confirm
 //	transient                 messages need not be on disk
 //	prefetch-N                messages with a consumer at once
 //
-// "" is a queue that keeps its promises: confirmed and on disk. What is not said
-// is left to [Options.Complete]. Other words are InvalidArgument.
+// "" is a queue with full guarantees: confirmed and on disk. Other options are
+// left to [Options.Complete]. Unknown words are InvalidArgument.
 func ParseOptions(text string) (Options, error) {
 	o := Options{Confirms: true, Persistent: true}
 	if text == "" {

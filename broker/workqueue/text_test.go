@@ -38,7 +38,7 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-// Whatever is said of a queue can be used as it is, or is InvalidArgument.
+// FuzzParseOptions checks that any text gives either valid options or InvalidArgument.
 func FuzzParseOptions(f *testing.F) {
 	f.Add("quorum+unconfirmed+transient+prefetch-64")
 	f.Add("prefetch-99999999999999999999+")
