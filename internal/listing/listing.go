@@ -93,7 +93,7 @@ func parse(tree fs.FS, name string) (*ast.File, error) {
 	return parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 }
 
-// extras are what a workload may have beside what every one has.
+// extras are the optional parts of a workload.
 type extras struct {
 	published bool // a service as published: AsPublished
 	data      bool // named data sets: Data
@@ -101,7 +101,7 @@ type extras struct {
 	databases bool // a folder database that has Databases
 }
 
-// more returns what a workload has beside what every one has.
+// more returns the optional parts of a workload.
 func more(tree fs.FS, workload string) (extras, error) {
 	var found extras
 	folder := path.Join("workload", workload)

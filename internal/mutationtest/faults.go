@@ -117,7 +117,7 @@ func lifeFaults() []Fault {
 		},
 		{
 			"reader-left-unnoticed", "workload/routeguide/bind/grpc_gen.go",
-			"		defer cancel() // which is how grpc-go is told that nobody reads on",
+			"		defer cancel() // tells grpc-go that the rest will not be read",
 			"		_ = cancel",
 			"grpc", "the service's stream went on for",
 		},

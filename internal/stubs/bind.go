@@ -125,7 +125,7 @@ func bound(tree fs.FS, name string, d domain) ([]generated.File, error) {
 // over is a method as wires have it.
 func (m method) over(workload string, p procedure, hand bindFolder) (o operation, err error) {
 	if m.streams != p.streams || m.streamed != p.streamed {
-		return o, errors.New("the Service and the schema differ in what is a stream")
+		return o, errors.New("the Service and the schema differ in which calls are streams")
 	}
 	o = operation{
 		method: m, Name: m.name, Lower: lower(m.name), Argument: m.argument, Streams: m.streams, Streamed: m.streamed,

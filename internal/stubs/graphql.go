@@ -66,7 +66,7 @@ func (b binding) asks(tree fs.FS, d domain) ([]ask, error) {
 				operation: o, Resolver: root.Name + "Resolver", Receiver: "graphqlResolver",
 				Result: text(resolver.Results.List[0].Type),
 			}
-			// A root whose fields would clash with those of another has a type of its own.
+			// A root whose fields would clash with those of another has a separate type.
 			if own := "graphql" + root.Name; b.byHand[own] {
 				a.Receiver = own
 			}
@@ -176,8 +176,8 @@ func document(schema *gql.Schema, root *gql.Definition, f *gql.FieldDefinition, 
 	return kinds[root] + " " + name + takes + " { " + f.Name + passes + selection(schema, f.Type.Name()) + " }"
 }
 
-// selection is all that a type has: a type that holds itself would have no end,
-// and gqlgen's limit on the depth of documents refuses what is deep.
+// selection returns all fields of a type. A type that contains itself would need an infinite selection, and
+// gqlgen's limit on the depth of documents refuses deep ones.
 func selection(schema *gql.Schema, name string) string {
 	t := schema.Types[name]
 	if t == nil || t.Kind != gql.Object {

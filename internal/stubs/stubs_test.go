@@ -208,7 +208,7 @@ func TestWiresFail(t *testing.T) {
 		},
 		{
 			"one way in the schema", "schema/mill.proto", "returns (stream Say)", "returns (Say)",
-			"differ in what is a stream",
+			"differ in which calls are streams",
 		},
 		{
 			"items that fail", "bind/convert.go", "sayFromProto(*gen.Say) mill.Say",

@@ -7,7 +7,7 @@ import (
 	"wirelab/workload/all"
 )
 
-// required are the protocols every workload carries, or says why it cannot.
+// required are the protocols that every workload carries, or declares a hole for.
 var required = []string{
 	"http1-json", "http1-proto", "http1-tls-json", "http1-tls-proto",
 	"h2c-json", "h2c-proto", "http2-json", "http2-proto", "http3-proto",
@@ -15,10 +15,9 @@ var required = []string{
 	"graphql", "sse", "sse-h2c", "websocket", "netrpc", "raw-tcp",
 }
 
-// TestMatrixIsFull names each file that is absent: every operation of every
-// workload is live on every protocol, or a hole with its reason. That what is
-// declared live is alive, and what is declared a hole is one, is proved by the
-// conformance test of each workload's bind folder.
+// TestMatrixIsFull names each missing file: every operation of every workload is live on every protocol, or a hole
+// with its reason. The conformance test of each workload's bind folder proves that operations declared live work,
+// and that declared holes do not.
 func TestMatrixIsFull(t *testing.T) {
 	t.Parallel()
 	for _, absence := range conformance.Absences(all.Works(), required) {
@@ -31,7 +30,7 @@ func TestWorksAreNamedOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, w := range all.Works() {
 		if w.Name == "" || seen[w.Name] {
-			t.Errorf("workload %q has no name of its own", w.Name)
+			t.Errorf("workload name %q is empty or not unique", w.Name)
 		}
 		seen[w.Name] = true
 		if len(w.Operations) == 0 {

@@ -1,5 +1,6 @@
-// Package catalog finds workloads, operations, protocols and libraries by their names in a list of works, and says what
-// the list has. It knows the vocabulary only, and must not know which works there are, or what is done with a cell.
+// Package catalog finds workloads, operations, protocols and libraries by name in a list of works, and describes
+// the contents of the list. It knows only the vocabulary. It must not know which works exist, or how a cell is
+// used.
 package catalog
 
 import (
@@ -15,7 +16,7 @@ type Catalog []wirelab.Work
 // Messaging is the workload whose loads are messages.
 const Messaging = "messaging"
 
-// Work finds a workload.
+// Work returns the workload with a name, or an error that suggests similar names.
 func (c Catalog) Work(name string) (wirelab.Work, error) {
 	for _, w := range c {
 		if w.Name == name {
@@ -25,7 +26,7 @@ func (c Catalog) Work(name string) (wirelab.Work, error) {
 	return wirelab.Work{}, wirelab.UnknownName("workload", name, c.WorkloadNames(), "wirelab matrix")
 }
 
-// WorkloadNames are the names of all workloads.
+// WorkloadNames returns the names of all workloads.
 func (c Catalog) WorkloadNames() []string {
 	names := make([]string, len(c))
 	for i, w := range c {
@@ -34,7 +35,7 @@ func (c Catalog) WorkloadNames() []string {
 	return names
 }
 
-// OperationOf finds a workload's operation.
+// OperationOf returns the operation of a workload with a name.
 func OperationOf(w wirelab.Work, name string) (wirelab.OperationInfo, error) {
 	known := make([]string, len(w.Operations))
 	for i, o := range w.Operations {
@@ -46,7 +47,7 @@ func OperationOf(w wirelab.Work, name string) (wirelab.OperationInfo, error) {
 	return wirelab.OperationInfo{}, wirelab.UnknownName("operation of "+w.Name, name, known, "wirelab matrix "+w.Name)
 }
 
-// ProtocolNames are the protocols of a workload, in order.
+// ProtocolNames returns the protocols of a workload, in order.
 func ProtocolNames(w wirelab.Work) []string {
 	var names []string
 	for _, c := range w.Cells {
@@ -57,8 +58,7 @@ func ProtocolNames(w wirelab.Work) []string {
 	return names
 }
 
-// Cell finds a cell. An empty library means the usual one at that end. An
-// error lists the names there are.
+// Cell returns a cell. An empty library means the usual one at that end. An error lists the known names.
 func (c Catalog) Cell(workload, protocol, server, client string) (wirelab.Cell, error) {
 	w, err := c.Work(workload)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c Catalog) Cell(workload, protocol, server, client string) (wirelab.Cell, 
 	return cells[i], nil // every server can be called by every client
 }
 
-// library returns the name if a cell has it, and the usual one's without a name.
+// library returns the name if a cell has it; without a name, that of the usual library.
 func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) string) (string, error) {
 	var known []string
 	for _, c := range cells {
@@ -105,7 +105,7 @@ func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) stri
 	return "", wirelab.UnknownName(what, name, known, "wirelab matrix")
 }
 
-// Operations are the operations of all workloads, as the command takes them.
+// Operations returns the operations of all workloads, in the form that --workload takes.
 func (c Catalog) Operations() []string {
 	var names []string
 	for _, w := range c {
@@ -116,7 +116,7 @@ func (c Catalog) Operations() []string {
 	return names
 }
 
-// AllProtocols are the protocols of all workloads, sorted.
+// AllProtocols returns the protocols of all workloads, sorted.
 func (c Catalog) AllProtocols() []string {
 	var names []string
 	for _, w := range c {
@@ -126,7 +126,7 @@ func (c Catalog) AllProtocols() []string {
 	return slices.Compact(names)
 }
 
-// OperationNames are the names of all operations, sorted.
+// OperationNames returns the names of all operations, sorted.
 func (c Catalog) OperationNames() []string {
 	var names []string
 	for _, w := range c {
@@ -138,7 +138,7 @@ func (c Catalog) OperationNames() []string {
 	return slices.Compact(names)
 }
 
-// KnownCalls tells what a workload does not know of an operation and its requests.
+// KnownCalls returns an error if the workload does not know an operation or its requests.
 func KnownCalls(work wirelab.Work, name, requests string) error {
 	o, err := OperationOf(work, name)
 	if err != nil {
@@ -150,7 +150,7 @@ func KnownCalls(work wirelab.Work, name, requests string) error {
 	return nil
 }
 
-// DataName is the name of a data set, the usual one's included.
+// DataName returns the name of a data set, also of the usual one.
 func DataName(work wirelab.Work, data string) string {
 	if data == "" && len(work.Data) > 0 {
 		return work.Data[0]
@@ -158,7 +158,7 @@ func DataName(work wirelab.Work, data string) string {
 	return data
 }
 
-// RawCarries tells why the raw driver cannot drive an operation of a cell.
+// RawCarries returns an error if the raw driver cannot drive an operation of a cell.
 func RawCarries(cell wirelab.Cell, operation string) error {
 	if cell.DialRaw == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument,
@@ -171,7 +171,7 @@ func RawCarries(cell wirelab.Cell, operation string) error {
 	return nil
 }
 
-// ExampleOf is an operation of a workload, as --workload takes it.
+// ExampleOf returns an operation of a workload, in the form that --workload takes.
 func (c Catalog) ExampleOf(w wirelab.Work) string {
 	if w.Name == Messaging || len(w.Operations) == 0 {
 		return w.Name
@@ -179,7 +179,7 @@ func (c Catalog) ExampleOf(w wirelab.Work) string {
 	return w.Name + "." + w.Operations[0].Name
 }
 
-// AnOperation is an operation of a workload, as an example.
+// AnOperation returns an operation of a workload, as an example.
 func (c Catalog) AnOperation(workload string) string {
 	w, err := c.Work(workload)
 	if err != nil || len(w.Operations) == 0 {
@@ -188,7 +188,7 @@ func (c Catalog) AnOperation(workload string) string {
 	return workload + "." + w.Operations[0].Name
 }
 
-// Carrying is the first workload that a protocol carries; "" where there is no such protocol.
+// Carrying returns the first workload that a protocol carries; "" for an unknown protocol.
 func (c Catalog) Carrying(protocol string) string {
 	at := slices.IndexFunc(c, func(w wirelab.Work) bool { return slices.Contains(ProtocolNames(w), protocol) })
 	if at < 0 {
@@ -197,8 +197,8 @@ func (c Catalog) Carrying(protocol string) string {
 	return c[at].Name
 }
 
-// WorkNamed says what a name stands for, "an operation" or "a workload", and how --workload takes it; "" of any
-// other name. Of a workload it is one of the operations.
+// WorkNamed returns what a name denotes, "an operation" or "a workload", and the value for --workload; "" for an
+// unknown name. For a workload the value is one of its operations.
 func (c Catalog) WorkNamed(name string) (kind, work string) {
 	for _, w := range c {
 		if w.Name == name {
@@ -213,7 +213,7 @@ func (c Catalog) WorkNamed(name string) (kind, work string) {
 	return "", ""
 }
 
-// Streams tells why an operation cannot be held open as a stream.
+// Streams returns an error if an operation cannot be held open as a stream.
 func Streams(work wirelab.Work, name string) error {
 	var feeds []string
 	for _, o := range work.Operations {

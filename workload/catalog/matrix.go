@@ -6,39 +6,39 @@ import (
 	"wirelab"
 )
 
-// Row is a workload over a protocol, as "matrix --json" shows it.
+// Row is a workload over a protocol, in the JSON of "matrix --json".
 type Row struct {
 	Protocol    string            `json:"protocol"`
 	Transport   string            `json:"transport"`
 	Encoding    string            `json:"encoding"`
 	Secure      bool              `json:"secure"`
 	Multiplexed bool              `json:"multiplexed"`
-	Style       wirelab.Style     `json:"style,omitempty"` // "" where nothing is carried
+	Style       wirelab.Style     `json:"style,omitempty"` // "" if nothing is carried
 	Servers     []string          `json:"servers"`         // the usual one first
 	Clients     []string          `json:"clients"`
-	Operations  []string          `json:"operations"`      // those it carries
-	Holes       map[string]string `json:"holes,omitempty"` // those it does not, and why
-	Raw         []string          `json:"raw"`             // operations that the raw driver carries too
+	Operations  []string          `json:"operations"`      // the carried ones
+	Holes       map[string]string `json:"holes,omitempty"` // the others, with the reason
+	Raw         []string          `json:"raw"`             // operations that the raw driver carries
 	Null        bool              `json:"null_responder"`  // whether an arm has a floor
 }
 
-// Matrix is a workload in the same.
+// Matrix is a workload, in the same JSON.
 type Matrix struct {
 	Workload   string      `json:"workload"`
 	Operations []Operation `json:"operations"`
 	Data       []string    `json:"data"`      // sets, the default first
-	Databases  []string    `json:"databases"` // what servers can keep it in, the default first
+	Databases  []string    `json:"databases"` // that servers can use, the default first
 	Protocols  []Row       `json:"protocols"`
 }
 
-// Operation is an operation of a workload, as the matrix lists it.
+// Operation is an operation of a workload, in the same JSON.
 type Operation struct {
 	Name     string       `json:"name"`
 	Kind     wirelab.Kind `json:"kind"`
 	Requests []string     `json:"requests"` // the default first
 }
 
-// MatrixOf gathers the cells of a workload by protocol.
+// MatrixOf groups the cells of a workload by protocol.
 func MatrixOf(w wirelab.Work) Matrix {
 	m := Matrix{
 		Workload: w.Name, Operations: []Operation{}, Protocols: []Row{},
@@ -82,7 +82,7 @@ func MatrixOf(w wirelab.Work) Matrix {
 	return m
 }
 
-// rowOf is the row of a protocol that carries nothing yet.
+// rowOf returns the row of a protocol, without operations.
 func rowOf(p wirelab.Protocol) Row {
 	return Row{
 		Protocol: p.Name, Transport: p.Transport, Encoding: p.Encoding, Secure: p.Secure, Multiplexed: p.Multiplexed,

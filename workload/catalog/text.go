@@ -9,7 +9,7 @@ import (
 	"wirelab/internal/paragraph"
 )
 
-// Text is all workloads in short: what can be done, and over what.
+// Text describes all workloads in short: their operations and protocols.
 func Text(matrix []Matrix, columns int) string {
 	var b strings.Builder
 	partly := false
@@ -44,7 +44,7 @@ A comparison:         wirelab compare grpc http1-json -w routeguide.GetFeature
 	return b.String()
 }
 
-// extras are a workload's data sets and databases, where there is a choice.
+// extras returns the data sets and databases of a workload that has several.
 func extras(m Matrix) [][2]string {
 	var lines [][2]string
 	if len(m.Data) > 1 {
@@ -56,7 +56,7 @@ func extras(m Matrix) [][2]string {
 	return lines
 }
 
-// numbered names some of a workload's operations by their numbers: "1 2 4", "all".
+// numbered lists some of a workload's operations by their numbers: "1 2 4", "all".
 func numbered(m Matrix, some []string) string {
 	switch len(some) {
 	case 0:
@@ -73,13 +73,13 @@ func numbered(m Matrix, some []string) string {
 	return strings.Join(numbers, " ")
 }
 
-// reasons are why operations are not carried, each once.
+// reasons are the reasons why operations are not carried, each once.
 type reasons struct {
 	texts []string
-	who   [][]string // the protocols that carry nothing for that reason
+	who   [][]string // the protocols that carry nothing, by reason
 }
 
-// of are the numbers of the reasons why a protocol does not carry some operations: " [1] [2]".
+// of returns the numbers of the reasons why a protocol does not carry some operations: " [1] [2]".
 func (r *reasons) of(p Row, m Matrix) string {
 	var marks []string
 	for _, o := range m.Operations {
@@ -102,7 +102,7 @@ func (r *reasons) of(p Row, m Matrix) string {
 	return strings.Join(marks, "")
 }
 
-// WorkloadText is all of one workload.
+// WorkloadText describes one workload in full.
 func WorkloadText(m Matrix, columns int) string {
 	operations := [][]string{}
 	for i, o := range m.Operations {
@@ -131,7 +131,7 @@ func WorkloadText(m Matrix, columns int) string {
 	return text + "\n" + paragraph.Table(carried, columns) + below(m, why, columns)
 }
 
-// below explains the table of a workload: its words, the libraries, and what is not carried.
+// below explains the table of a workload: its terms, the libraries, and the operations that are not carried.
 func below(m Matrix, why *reasons, columns int) string {
 	var b strings.Builder
 	line := func(label string, indent int, text string) {

@@ -2,7 +2,7 @@ package directory
 
 import "context"
 
-// Composition is what a [Service.ProgramComposition] asks, in the order of its calls.
+// Composition is the request of [Service.ProgramComposition], in the order of its calls.
 type Composition struct {
 	Limit   int32     // of the list
 	Persons [4]string // ids to get
@@ -28,7 +28,7 @@ func (c Composition) Validate() error {
 	return c.New.Validate()
 }
 
-// Aggregation is what came of a [Composition].
+// Aggregation is the reply to a [Composition].
 type Aggregation struct {
 	Persons [4]Person
 	Links   [2]PersonLinkList
@@ -50,8 +50,8 @@ func (a Aggregation) Equal(other Aggregation) bool {
 	return a.List.Equal(other.List)
 }
 
-// Compose makes the eight calls of a composition, one after the other. It is
-// what a stub's ProgramComposition does, and never asks the service's own.
+// Compose makes the eight calls of a composition, one after the other. It is the ProgramComposition of a stub, and
+// never calls that of the service.
 func Compose(ctx context.Context, service Service, ask Composition) (Aggregation, error) {
 	if err := ask.Validate(); err != nil {
 		return Aggregation{}, err

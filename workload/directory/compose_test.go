@@ -152,7 +152,7 @@ func TestPublishedRequests(t *testing.T) {
 		}
 		// A composition reaches the service as one call, and creates inside it.
 		if again := d.Name == directory.PublishedData; len(creates) != 2 || creates[0] == creates[1] != again {
-			t.Errorf("data %s: created are %v, want each under an id of its own, unless nothing is stored", d.Name,
+			t.Errorf("data %s: created are %v, want each under a different id, unless nothing is stored", d.Name,
 				creates)
 		}
 		if got := strings.Join(s.calls[:3], ", "); got != "list, get 1, links 1" {
@@ -161,8 +161,8 @@ func TestPublishedRequests(t *testing.T) {
 	}
 }
 
-// What others create meanwhile is no part of any reply that is drawn, so that
-// one server can carry every operation's load at once.
+// TestDrawnRepliesDoNotDependOnOthers checks that persons created by other callers are in no reply to a drawn
+// request, so that one server can carry the load of all operations at once.
 func TestDrawnRepliesDoNotDependOnOthers(t *testing.T) {
 	t.Parallel()
 	for _, d := range directory.Data() {

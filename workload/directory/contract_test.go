@@ -237,7 +237,7 @@ func TestPagesHaveAnEnd(t *testing.T) {
 		{"a negative limit", directory.Page{Limit: -1}, wirelab.InvalidArgument},
 		{"a limit without measure", directory.Page{Limit: directory.PageLimit + 1}, wirelab.InvalidArgument},
 		{"the largest number", directory.Page{Limit: math.MaxInt32}, wirelab.InvalidArgument},
-		{"a page behind nobody", directory.Page{After: "99"}, wirelab.NotFound},
+		{"a page after an unknown person", directory.Page{After: "99"}, wirelab.NotFound},
 		{"a page behind no id", directory.Page{After: "a b"}, wirelab.InvalidArgument},
 	} {
 		_, err := s.ListPersons(t.Context(), c.page)
@@ -245,7 +245,7 @@ func TestPagesHaveAnEnd(t *testing.T) {
 	}
 }
 
-// Whoever follows Next sees each person once, whatever the page's size.
+// TestPagesCoverAll checks that following Next gives each person once, whatever the page size.
 func TestPagesCoverAll(t *testing.T) {
 	t.Parallel()
 	s := services()[100]
@@ -273,7 +273,7 @@ func TestPagesCoverAll(t *testing.T) {
 	}
 }
 
-// Creating stores, once (mt-D01), and what is not there is NotFound (mt-D02).
+// TestCreateStores checks that creating stores, once only (mt-D01), and that a missing person is NotFound (mt-D02).
 func TestCreateStores(t *testing.T) {
 	t.Parallel()
 	s, p := directory.New(), directory.Newcomer()
@@ -456,7 +456,7 @@ func TestEqualSeesEveryField(t *testing.T) {
 	}
 	if (directory.PersonList{Next: "1"}).Equal(directory.PersonList{}) ||
 		(directory.PersonLinkList{Count: 1}).Equal(directory.PersonLinkList{}) {
-		t.Error("a count or what is next is not seen")
+		t.Error("a different count or Next is not detected")
 	}
 }
 

@@ -11,21 +11,18 @@ import (
 	"wirelab"
 )
 
-// The sizes of the data sets that are drawn, in persons: the published size, and
-// two more so that size is a factor.
+// The sizes of the drawn data sets, in persons: the published size, and two more that make size a factor.
 const (
 	smallSize  = 4
 	mediumSize = 100
 	largeSize  = 10_000
 )
 
-// dataSeed fixes the data sets. Its value means nothing; changing it changes
-// every stored conversation.
+// dataSeed fixes the data sets. The value is arbitrary; changing it changes every stored conversation.
 const dataSeed = 20261121
 
-// The data sets are made when they are first needed, the largest takes some
-// milliseconds, and are never changed after: every service of the process
-// reads the same.
+// The data sets are made when first needed, since the largest takes some milliseconds, and never changed
+// afterwards: all services of the process share them.
 var (
 	small  = sync.OnceValue(func() *set { return draw(smallSize) })
 	medium = sync.OnceValue(func() *set { return draw(mediumSize) })
@@ -52,15 +49,15 @@ func Data() []wirelab.Data[Service] {
 	return append(all, publishedData())
 }
 
-// set is a data set. It is never changed once it is made.
+// set is a data set. It is immutable.
 type set struct {
 	persons []Person
 	index   map[string]int // of persons, by id; a scan would cost more than a wire (mt-D04)
-	links   [][2]int32     // pairs of indices: whole persons would be there many times (mt-D04)
-	of      [][]int32      // for each person the indices of its links, in order
+	links   [][2]int32     // pairs of indexes: whole persons would be stored many times (mt-D04)
+	of      [][]int32      // for each person the indexes of its links, in order
 }
 
-// linksOf returns the links of a person by its index.
+// linksOf returns the links of the person with an index.
 func (s *set) linksOf(person int) PersonLinkList {
 	of := s.of[person]
 	l := PersonLinkList{Links: make([]PersonLink, len(of)), Count: int32(len(of))}
@@ -70,14 +67,12 @@ func (s *set) linksOf(person int) PersonLinkList {
 	return l
 }
 
-// draw makes the data set of n persons, n at least four. It is drawn, not
-// copied, and begins with the persons and links of any smaller one, so that
-// what the published requests ask for is the same in each.
+// draw makes the data set of n persons, n at least four. The set begins with the persons and links of any smaller
+// one, so that the replies to the published requests are the same in each.
 //
-// The first four have the published shape, and are others than the published
-// persons (see [PublishedData]): the first has no picture, and the links are
-// 1-2, 1-3, 2-3 and 4-1. The others each begin two links with others
-// of theirs, so that a person there has four on average.
+// The first four have the shape of the published persons, with other contents (see [PublishedData]): the first has
+// no picture, and the links are 1-2, 1-3, 2-3 and 4-1. Each of the others begins two links with others of them, so
+// that such a person has four on average.
 func draw(n int) *set {
 	r := rand.New(rand.NewPCG(dataSeed, 0))
 	s := &set{index: make(map[string]int, n), of: make([][]int32, n)}
@@ -92,8 +87,8 @@ func draw(n int) *set {
 	s.linkFour()
 	r = rand.New(rand.NewPCG(dataSeed, uint64(n)))
 	for i := int32(smallSize); int(i) < n; i++ {
-		// Along a ring, both less than half of it: two different persons, neither
-		// of them i, and neither linked to i by a link of its own.
+		// The distances along the ring are less than half of it. This gives two different persons, neither of them
+		// i, and neither linked to i by its own links.
 		ring := int32(n - smallSize)
 		near := 1 + r.Int32N(ring/4-1)
 		far := ring/4 + r.Int32N(ring/4-1)
@@ -111,7 +106,7 @@ func (s *set) linkFour() {
 	}
 }
 
-// link adds a link between two indices.
+// link adds a link between two indexes.
 func (s *set) link(l [2]int32) {
 	at := int32(len(s.links))
 	s.links = append(s.links, l)
@@ -119,9 +114,8 @@ func (s *set) link(l [2]int32) {
 	s.of[l[1]] = append(s.of[l[1]], at)
 }
 
-// Newcomer returns a person as the published experiment creates, with id "5":
-// without a picture, and with a city beyond ASCII. [PublishedNewcomer] is the
-// published one.
+// Newcomer returns a person like the one that the published experiment creates: with id "5", without a picture, and
+// with a city outside ASCII. [PublishedNewcomer] is the published one.
 func Newcomer() Person {
 	p := newPerson(rand.New(rand.NewPCG(dataSeed, 5)), 5)
 	p.Location.City = "Besançon"
@@ -129,8 +123,8 @@ func Newcomer() Person {
 	return p
 }
 
-// newPerson draws a person with a picture. Some texts hold characters outside
-// ASCII, as people's do; addresses are in domains that nobody has.
+// newPerson draws a person with a picture. Some texts contain characters outside ASCII, as real ones do; the
+// addresses are in domains that cannot exist.
 func newPerson(r *rand.Rand, number int) Person {
 	pick := func(words string) string {
 		all := strings.Split(words, ",")
@@ -169,7 +163,7 @@ func newPerson(r *rand.Rand, number int) Person {
 	}
 }
 
-// plain leaves out of a name what an address of e-mail would not hold.
+// plain removes the characters of a name that an email address cannot contain.
 func plain(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c > unicode.MaxASCII {

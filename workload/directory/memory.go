@@ -11,12 +11,12 @@ import (
 // Memory is the reference service: the oracle of the conformance suite and
 // what every server serves. It is safe for concurrent use.
 type Memory struct {
-	set *set // shared with others and never changed, so read without lock
+	set *set // shared and immutable, so read without the lock
 
 	mu      sync.RWMutex // guards all below
 	created []Person     // oldest first; len <= CreatedLimit
-	// places holds, for the id of each created person, how many were created
-	// before it; the first of created is number forgotten.
+	// places maps the id of each created person to the number of persons created before it; the first of created is
+	// number forgotten.
 	places    map[string]int
 	forgotten int
 	text      int // bytes of text of created; <= CreatedText
@@ -24,12 +24,12 @@ type Memory struct {
 
 var _ Service = (*Memory)(nil)
 
-// over returns a reference service over a data set. It is cheap, whatever the
-// size of the set: a load makes one for each call that creates.
+// over returns a reference service over a data set. It is cheap for a set of any size: a load makes one for each
+// call that creates.
 func over(s *set) *Memory { return &Memory{set: s} }
 
-// ListPersons implements [Service]. A page of the data set alone is a part of
-// it and no copy: what a list of 10,000 costs is its wire's.
+// ListPersons implements [Service]. A page inside the data set is a slice of it rather than a copy, so that the
+// cost of a list of 10,000 is that of its wire.
 func (m *Memory) ListPersons(_ context.Context, page Page) (PersonList, error) {
 	if err := page.Validate(); err != nil {
 		return PersonList{}, err
@@ -67,7 +67,7 @@ func (m *Memory) ListPersons(_ context.Context, page Page) (PersonList, error) {
 	return list(slices.Concat(old, young), limit), nil
 }
 
-// list is the page of at most limit persons that holds persons.
+// list returns the page with at most limit of the persons.
 func list(persons []Person, limit int) PersonList {
 	l := PersonList{Persons: persons, Count: int32(len(persons))}
 	if len(persons) == limit {
@@ -117,7 +117,7 @@ func (m *Memory) CreatePerson(_ context.Context, person Person) (Person, error) 
 		return Person{}, taken(person.ID)
 	}
 	if person.Picture != nil {
-		picture := *person.Picture // the caller's may change
+		picture := *person.Picture // the caller may change its picture
 		person.Picture = &picture
 	}
 	m.mu.Lock()
@@ -137,11 +137,11 @@ func (m *Memory) CreatePerson(_ context.Context, person Person) (Person, error) 
 	return person, nil
 }
 
-// forget drops the person created first. The slice moves along its array, and
-// append moves what is left to another when it comes to the end.
+// forget drops the person created first. The slice advances along its array; append copies the rest to a new array
+// when it reaches the end.
 func (m *Memory) forget() {
 	oldest := m.created[0]
-	m.created[0] = Person{} // or its text would be held by the array
+	m.created[0] = Person{} // else the array would keep its text alive
 	m.created = m.created[1:]
 	delete(m.places, oldest.ID)
 	m.text -= oldest.text()

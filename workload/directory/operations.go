@@ -7,29 +7,26 @@ import (
 	"wirelab"
 )
 
-// The ways to draw requests beside the default one.
+// Ways to draw requests other than the default.
 const (
-	// Published asks what the published experiment asks: the list of the whole
-	// data set, person 1, the links of person 1, and person 5 to be created,
-	// under an id of its own in each call where creating stores.
+	// Published sends the requests of the published experiment: list the whole data set, get person 1, get the
+	// links of person 1, and create person 5, with a new id for each call if the service stores created persons.
 	Published = "published"
-	// Known asks for persons there are.
+	// Known asks for existing persons only.
 	Known = "known"
 	// Pages asks for pages of up to 100 persons anywhere in the data set.
 	Pages = "pages"
 )
 
-// pageSize is the most persons that a drawn page asks for.
+// pageSize is the maximum length of a drawn page.
 const pageSize = 100
 
-// Operations are the five calls and how requests for them are drawn, for the
-// data set of [New].
+// Operations returns the five calls and the ways to draw their requests, for the data set of [New].
 func Operations() []wirelab.Operation[Service] { return operations(smallSize, small) }
 
-// operations are the calls for a data set of size persons, whose ids are their
-// numbers. No list reaches beyond the data set, so that what other callers
-// create meanwhile is no part of any reply; and an id nobody has is one that
-// nobody creates. The set itself is made when a request first needs it.
+// operations returns the calls for a data set of size persons, whose ids are their numbers. No list reaches beyond
+// the data set, so persons created by other callers are in no reply. Unknown ids are ids that are never created.
+// The set itself is made when a request first needs it.
 func operations(size int, made func() *set) []wirelab.Operation[Service] {
 	known := func(r *rand.Rand) PersonID { return PersonID{ID: number(r, size)} }
 	newcomer := Newcomer()
@@ -37,10 +34,10 @@ func operations(size int, made func() *set) []wirelab.Operation[Service] {
 		size: size, set: made, stores: true, known: known,
 		list: func(*rand.Rand) Page { return Page{Limit: int32(size)} },
 		page: func(r *rand.Rand) Page { return pageOf(r, size) },
-		// One in four is unknown, so that NotFound too is on every wire.
+		// One in four is unknown, so that every wire carries NotFound too.
 		person: func(r *rand.Rand) PersonID {
 			if r.IntN(4) == 0 {
-				return PersonID{ID: "nobody-" + number(r, size)}
+				return PersonID{ID: "absent-" + number(r, size)}
 			}
 			return known(r)
 		},
@@ -48,17 +45,17 @@ func operations(size int, made func() *set) []wirelab.Operation[Service] {
 	}.operations()
 }
 
-// asking is how the requests of a data set are drawn.
+// asking defines how the requests for a data set are drawn.
 type asking struct {
 	size          int
 	set           func() *set
 	list, page    func(*rand.Rand) Page     // the whole data set, and a part of it
 	person, known func(*rand.Rand) PersonID // any, and one of the set
-	newcomer      func(*rand.Rand) Person   // whom the published experiment creates
-	stores        bool                      // whether who was created cannot be created again
+	newcomer      func(*rand.Rand) Person   // the person that the published experiment creates
+	stores        bool                      // whether a created person cannot be created again
 }
 
-// operations are the calls whose requests are drawn so.
+// operations returns the calls with requests drawn in this way.
 func (a asking) operations() []wirelab.Operation[Service] {
 	first := func(*rand.Rand) PersonID { return PersonID{ID: "1"} }
 	anyone := func(r *rand.Rand) Person { return fresh(r, a.set().persons[r.IntN(a.size)]) }
@@ -104,13 +101,13 @@ func pageOf(r *rand.Rand, size int) Page {
 	from := r.IntN(size)
 	page := Page{Limit: int32(1 + r.IntN(min(pageSize, size-from)))}
 	if from > 0 {
-		page.After = strconv.Itoa(from) // the person before, by its number
+		page.After = strconv.Itoa(from) // the person before the page, by its number
 	}
 	return page
 }
 
-// fresh returns the person under an id that no other call has: among 1.8e19 of
-// them a clash is not to be expected.
+// fresh returns the person under an id that no other call has: with 1.8e19 of them a collision is not to be
+// expected.
 func fresh(r *rand.Rand, p Person) Person {
 	p.ID = "new-" + strconv.FormatUint(r.Uint64(), 36)
 	return p

@@ -7,14 +7,13 @@ import (
 	"wirelab"
 )
 
-// PublishedData is the name of the data set that is the published service's
-// own: its four persons, its links, and its way to create (see [AsPublished]).
+// PublishedData is the name of the published service's data set: its four persons, its links, and its way to create
+// (see [AsPublished]).
 const PublishedData = "published"
 
-// AsPublished returns service with the published way to create: CreatePerson
-// returns the person that it is given, and stores nothing. So nothing conflicts,
-// and the published programs, which create one person again and again, run. All
-// else is as in the contract.
+// AsPublished returns service with the published way to create: CreatePerson returns the given person, and stores
+// nothing. So nothing conflicts, and the published programs, which create the same person again and again, work.
+// The rest of the contract is unchanged.
 func AsPublished(service Service) Service { return echo{service} }
 
 // echo is a service that creates nothing.
@@ -28,14 +27,13 @@ func (e echo) CreatePerson(_ context.Context, person Person) (Person, error) {
 	return person, nil
 }
 
-// ProgramComposition implements [Service]. The service's own would create.
+// ProgramComposition implements [Service]. That of the wrapped service would store the person.
 func (e echo) ProgramComposition(ctx context.Context, ask Composition) (Aggregation, error) {
 	return Compose(ctx, e, ask)
 }
 
-// publishedData is the data set [PublishedData]. No request asks for what the
-// published service has not: a page, or an unknown person. So its own
-// servers can be measured as any other (docs/origins.md mt-D02).
+// publishedData returns the data set [PublishedData]. Its requests use only features of the published service: no
+// pages, and no unknown person. So its own servers can be measured like any other (docs/origins.md mt-D02).
 func publishedData() wirelab.Data[Service] {
 	known := func(r *rand.Rand) PersonID { return PersonID{ID: number(r, smallSize)} }
 	all := func(*rand.Rand) Page { return Page{} }
@@ -58,8 +56,8 @@ func PublishedNewcomer() Person {
 	}
 }
 
-// publishedSet makes the published persons and links. Names, addresses and
-// pictures are invented: the origin had them from randomuser.me.
+// publishedSet makes the published persons and links. Names, addresses and pictures are invented, because the
+// origin took them from randomuser.me.
 func publishedSet() *set {
 	portrait := func(path string) *Picture {
 		const at = "https://randomuser.me/api/portraits/"

@@ -41,7 +41,7 @@ func TestAsPublished(t *testing.T) {
 	}
 }
 
-// The default keeps what is created, once.
+// TestDefaultConflicts checks that by default a created person is stored, once only.
 func TestDefaultConflicts(t *testing.T) {
 	t.Parallel()
 	s := directory.New()

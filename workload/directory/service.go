@@ -8,23 +8,22 @@ import (
 	"wirelab"
 )
 
-// Service is what a person directory does. See the package comment for the contract.
+// Service is a person directory. See the package comment for the contract.
 type Service interface {
 	// ListPersons returns one page of the persons.
 	ListPersons(ctx context.Context, page Page) (PersonList, error)
-	// GetPerson returns the person of an id, or NotFound.
+	// GetPerson returns the person with an id, or NotFound.
 	GetPerson(ctx context.Context, id PersonID) (Person, error)
-	// GetPersonLinks returns the links on either side of which the person is, or NotFound.
+	// GetPersonLinks returns the links with the person on either side, or NotFound.
 	GetPersonLinks(ctx context.Context, id PersonID) (PersonLinkList, error)
-	// CreatePerson stores a person and returns it, or Conflict.
+	// CreatePerson stores a person and returns it, or returns Conflict.
 	CreatePerson(ctx context.Context, person Person) (Person, error)
-	// ProgramComposition is the work of a program that needs eight calls; a
-	// stub makes them one after the other with [Compose], unless its wire has
-	// a way to ask for all at once.
+	// ProgramComposition is a program of eight calls. A stub makes them one after the other with [Compose], unless
+	// its wire can request all at once.
 	ProgramComposition(ctx context.Context, ask Composition) (Aggregation, error)
 }
 
-// The bounds of the contract.
+// Limits of the contract.
 const (
 	IDLimit      = 64        // characters of an id
 	TextLimit    = 256       // bytes of a text
@@ -36,8 +35,8 @@ const (
 
 // Page asks for persons in order.
 type Page struct {
-	After string // id of the last person of the page before; "": from the first
-	Limit int32  // most persons; 0: [PageLimit]
+	After string // id of the last person of the previous page; "": from the first
+	Limit int32  // maximum number of persons; 0: [PageLimit]
 }
 
 // Validate returns InvalidArgument for a page outside the contract.
@@ -54,10 +53,10 @@ func (p Page) Validate() error {
 // PersonID names a person.
 type PersonID struct{ ID string }
 
-// Validate returns InvalidArgument for what cannot be an id.
+// Validate returns InvalidArgument for an invalid id.
 func (id PersonID) Validate() error { return validID(id.ID) }
 
-// validID admits what stands in a path as it is, whatever the wire.
+// validID accepts ids that need no escaping in a path, whatever the wire.
 func validID(id string) error {
 	if id == "" || len(id) > IDLimit || id == "." || id == ".." {
 		return wirelab.Errorf(wirelab.InvalidArgument, "id %.*q is not 1 to %d characters", IDLimit, id, IDLimit)
@@ -76,16 +75,16 @@ func validID(id string) error {
 type PersonList struct {
 	Persons []Person
 	Count   int32  // of Persons
-	Next    string // After of the next page; "" unless the page is full
+	Next    string // After of the next page; "" unless this page is full
 }
 
-// Equal reports whether the two are the same; nil and empty are.
+// Equal reports whether the two are the same; nil equals empty.
 func (l PersonList) Equal(other PersonList) bool {
 	return l.Count == other.Count && l.Next == other.Next && slices.EqualFunc(l.Persons, other.Persons, Person.Equal)
 }
 
-// With returns the list with one more person at its end, and counted: what a
-// composition makes of its list. Next stays.
+// With returns the list with one more person at its end, counted, which is the list of a composition. Next is
+// unchanged.
 func (l PersonList) With(p Person) PersonList {
 	persons := make([]Person, 0, len(l.Persons)+1)
 	l.Persons = append(append(persons, l.Persons...), p)
@@ -100,10 +99,10 @@ type Person struct {
 	Gender   string
 	Location Location
 	Email    string
-	Picture  *Picture // nil: none; never changed once it is in a person
+	Picture  *Picture // nil: none; not changed after it is set
 }
 
-// Equal reports whether the two are the same; two pictures are by their URLs.
+// Equal reports whether the two are the same; pictures are compared by their URLs.
 func (p Person) Equal(other Person) bool {
 	if (p.Picture == nil) != (other.Picture == nil) || p.Picture != nil && *p.Picture != *other.Picture {
 		return false
@@ -153,7 +152,7 @@ func validText(what, text string, limit int) error {
 	return nil
 }
 
-// text is how many bytes of text the person has.
+// text returns the number of bytes of text in the person.
 func (p Person) text() int {
 	n := len(p.ID) + len(p.Name.Title) + len(p.Name.First) + len(p.Name.Last) + len(p.Gender) +
 		len(p.Location.Street) + len(p.Location.City) + len(p.Location.State) + len(p.Email)
@@ -163,10 +162,10 @@ func (p Person) text() int {
 	return n
 }
 
-// PersonName is how a person is called.
+// PersonName is the name of a person.
 type PersonName struct{ Title, First, Last string }
 
-// Location is where a person lives.
+// Location is the address of a person.
 type Location struct {
 	Street, City, State string
 	PostCode            int32
@@ -175,7 +174,7 @@ type Location struct {
 // Picture is one picture in three sizes, each a URL.
 type Picture struct{ Large, Medium, Thumbnail string }
 
-// String shows the picture, since a transcript must not show where it lies.
+// String shows the URLs, because a transcript must not show the address of a pointer.
 func (p *Picture) String() string {
 	if p == nil {
 		return "none"
@@ -189,13 +188,13 @@ type PersonLink struct{ P1, P2 Person }
 // Equal reports whether the two are the same.
 func (l PersonLink) Equal(other PersonLink) bool { return l.P1.Equal(other.P1) && l.P2.Equal(other.P2) }
 
-// PersonLinkList is all links of a person.
+// PersonLinkList holds all links of a person.
 type PersonLinkList struct {
 	Links []PersonLink
 	Count int32 // of Links
 }
 
-// Equal reports whether the two are the same; nil and empty are.
+// Equal reports whether the two are the same; nil equals empty.
 func (l PersonLinkList) Equal(other PersonLinkList) bool {
 	return l.Count == other.Count && slices.EqualFunc(l.Links, other.Links, PersonLink.Equal)
 }

@@ -18,7 +18,7 @@ import (
 	routeguide "wirelab/workload/routeguide/bind"
 )
 
-// responder is a null responder in a process of its own.
+// responder is a null responder in a separate process.
 func responder(b *testing.B, protocol string) served {
 	b.Helper()
 	server := exec.Command(os.Args[0])

@@ -149,7 +149,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// No line makes a driver panic, and what is taken is written as it was.
+// FuzzParsePrepared checks that no line makes a driver panic, and that an accepted line is written back unchanged.
 func FuzzParsePrepared(f *testing.F) {
 	p, _, err := files{"r.ndjson": "{\"a\": 1}\n"}.prepare(one("http://localhost:1", "path: '/{{.a}}'",
 		", rows: r.ndjson"))

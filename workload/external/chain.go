@@ -13,39 +13,40 @@ import (
 	"wirelab/workload/external/rows"
 )
 
-// The bounds of a chain.
+// Limits of a chain.
 const (
 	stepsLimit = 32 // steps of a chain
 	savesLimit = 32 // values that a step saves
-	// placesLimit is the most places of a step's call that have what earlier steps saved, and savedLimit the most bytes
-	// of each value: so a request that is made in the call has at most 4 MiB of them.
+	// placesLimit is the maximum number of placeholders for saved values in one step's call, and savedLimit the
+	// maximum length of each value in bytes: so a request built during a call has at most 4 MiB of them.
 	placesLimit = 64
 	savedLimit  = 64 << 10
 )
 
 // Step is one call of a chain, over one wire.
 type Step struct {
-	Call string            `json:"call"` // the operation
+	Call string            `json:"call"` // the name of the operation
 	Save map[string]string `json:"save,omitempty"`
-	// Calls has its requests: one for each row of the chain, or one in all. None: they are made in the call, of Text.
+	// Calls has its requests: one for each row of the chain, or one in all. None: they are built from Text during
+	// the call.
 	Calls Calls `json:"calls"`
-	// Text has places for what earlier steps saved, and for fields of a row. Target is the URL of the wire, and Content
-	// what is in the file that Text names.
+	// Text may contain placeholders for values that earlier steps saved, and for fields of a row. Target is the URL
+	// of the wire, and Content the contents of the file that Text names.
 	Text    *CallText `json:"text,omitempty"`
 	Target  string    `json:"target,omitempty"`
 	Content []byte    `json:"content,omitempty"`
 }
 
-// savedName is the form of what a step saves.
+// savedName is the syntax of names of saved values.
 var savedName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,39}$`)
 
-// checkSteps checks the form of a chain; an operation that is none passes.
+// checkSteps validates the structure of a chain; an operation without steps passes.
 func (d *Description) checkSteps(field string, o OperationText) error {
 	switch {
 	case len(o.Steps) == 0:
 		return nil
 	case len(o.Calls) > 0:
-		return bad(field, "it has calls and steps; give steps alone, and make an operation of its own of the calls")
+		return bad(field, "it has calls and steps; give only steps, and put the calls into another operation")
 	case len(o.Steps) > stepsLimit:
 		return bad(field+".steps", "there are %d; a chain has at most %d", len(o.Steps), stepsLimit)
 	case o.Expect != "" || o.Schema != "" || o.Status != "" || len(o.Ignore) > 0:
@@ -86,7 +87,8 @@ func (d *Description) carries(steps []StepText, wire string) bool {
 	})
 }
 
-// inChains finds the operations that cannot be called alone: steps of a chain that have places, and no rows for them.
+// inChains finds the operations that cannot be called alone: steps of a chain that have placeholders without rows
+// for them.
 func (w *preparing) inChains() error {
 	for _, name := range slices.Sorted(maps.Keys(w.Operations)) {
 		for _, s := range w.Operations[name].Steps {
@@ -121,7 +123,7 @@ func (w *preparing) chain(
 			continue
 		}
 		var calls Calls
-		late := map[string]bool{}  // fields of rows that are used in the call
+		late := map[string]bool{}  // fields of rows that are used during the call
 		saved := map[string]bool{} // by earlier steps
 		for i, s := range text.Steps {
 			at := fmt.Sprintf("%s.steps: step %d (%s)", field, i+1, s.Call)
@@ -162,7 +164,8 @@ func (w *preparing) chain(
 	return nil
 }
 
-// step prepares one step: its requests, unless they need what earlier steps save. uses are the fields that it asks for.
+// step prepares one step: its requests, unless they need values that earlier steps save. uses are the fields that
+// it uses.
 func (w *preparing) step(
 	ctx context.Context, field string, text StepText, wire Wire, table []rows.Row, saved map[string]bool,
 ) (step Step, uses []string, err error) {
@@ -213,7 +216,7 @@ func (w *preparing) step(
 	return step, uses, err
 }
 
-// given is the error of a field that a step asks for and nothing gives it; nil if all rows have it.
+// given returns the error for a field that a step uses and that is neither in every row nor saved; else nil.
 func given(field, name string, table []rows.Row, saved map[string]bool) error {
 	for _, row := range table {
 		if _, has := row.Fields[name]; !has {
@@ -230,7 +233,7 @@ func given(field, name string, table []rows.Row, saved map[string]bool) error {
 	return bad(field, "it asks for {{.%s}}, and %s; let an earlier step save it, or give the chain rows", name, what)
 }
 
-// repeatable is whether the step may be taken again.
+// repeatable reports whether the step may be sent again.
 func (s *Step) repeatable(wire Wire) bool {
 	if wire.Kind == GRPC {
 		return false
@@ -241,7 +244,7 @@ func (s *Step) repeatable(wire Wire) bool {
 	return !slices.ContainsFunc(s.Calls.Requests, func(r request.Request) bool { return !repeatable(r.Method) })
 }
 
-// checkChain refuses a chain that no Prepare makes.
+// checkChain refuses a chain that Prepare cannot have made.
 func checkChain(calls Calls) error {
 	wrong := func(i int, what string) error {
 		return wirelab.Errorf(wirelab.InvalidArgument, "step %d: %s", i+1, what)
@@ -264,10 +267,10 @@ func checkChain(calls Calls) error {
 	return nil
 }
 
-// chainLength is how many different runs a chain has: one for each row, or one in all.
+// chainLength returns the number of different runs of a chain: one for each row, or one in all.
 func chainLength(calls Calls) int { return max(1, len(calls.Rows)) }
 
-// Texts shows the requests as they are sent, those of a chain's steps with the places for what earlier steps save.
+// Texts renders the requests in the form that is sent; those of a chain's steps with placeholders for saved values.
 func (c Calls) Texts(w Wire) (all []string) {
 	for _, r := range c.Requests {
 		all = append(all, Text(w, r))
@@ -285,7 +288,7 @@ func (c Calls) Texts(w Wire) (all []string) {
 	return all
 }
 
-// shown is a request whose places are not filled.
+// shown renders a request with its placeholders.
 func (s *Step) shown(w Wire) string {
 	call := s.Text
 	r := request.Request{URL: call.Path, Fields: fieldsOf(call.Headers)}
@@ -304,12 +307,12 @@ func (s *Step) shown(w Wire) string {
 	case GraphQL:
 		content = map[string]any{"query": call.Document, "variables": call.Variables}
 	}
-	r.Body, _ = encode("", content) // it came from a file as YAML has it, and so can be written
+	r.Body, _ = encode("", content) // cannot fail: content was decoded from YAML
 	if call.File != "" {
 		r.Body = s.Content
 	}
 	return Text(w, r)
 }
 
-// stepText names a step to people.
+// stepText returns the name of a step for people.
 func stepText(i int, call string) string { return fmt.Sprintf("step %d (%s)", i+1, call) }

@@ -68,7 +68,7 @@ func TestBinaryMessages(t *testing.T) {
 	}
 }
 
-// A connection that was opened by somebody else is not used: its handshake says who that was.
+// A connection that another user opened is not reused: its handshake has identified that user.
 func TestChainOverWebSocket(t *testing.T) {
 	var issued atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,17 +18,17 @@ import (
 	"wirelab/workload/external/grpcschema"
 )
 
-// shop is a service that one has to log in to. Each login has a token of its own, and a session.
+// shop is a service that requires a login. Each login gets a new token and a session.
 type shop struct {
 	logins, lists, buys atomic.Int64
-	spoil               string // what is wrong
+	spoil               string // the fault to inject
 }
 
 func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply := func(status int, value any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(value) // whoever is gone needs none
+		_ = json.NewEncoder(w).Encode(value) // an error means that the client is gone
 	}
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	cookie, _ := r.Cookie("session")
@@ -72,7 +72,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// shopText describes it. %[1]s is its address, and %[2]s what is said of the steps beside.
+// shopText is its description. %[1]s is its address, and %[2]s additional text for the steps.
 const shopText = `
 service: shop
 wires:
@@ -206,7 +206,7 @@ func TestChainThatFails(t *testing.T) {
 		"nowhere": {other: []string{"{{.at}}", "/nowhere"}, cause: "status 404", says: "step 3 (buy): status 404"},
 		"varied": {
 			other: []string{", ignore: [/token]", ""},
-			says: "reply to step 1 (login): with other values (not shown) of what is saved, want those of the first " +
+			says: "reply to step 1 (login): with other saved values (not shown), want those of the first " +
 				"reply; " +
 				"if they differ from reply to reply, write ignore: [/token] in operation login",
 		},
@@ -312,7 +312,7 @@ func TestChainIsTried(t *testing.T) {
 	}
 }
 
-// What is wrong in a description of a chain is told with what would be right.
+// TestChainIsRefused checks that a mistake in the description of a chain is reported with a correction.
 func TestChainIsRefused(t *testing.T) {
 	for _, c := range []struct{ was, is, says string }{
 		{"call: list", "call: lisst", `operations.checkout.steps: step 2: unknown operation "lisst"`},

@@ -18,22 +18,22 @@ import (
 	"wirelab/workload/external/rows"
 )
 
-// chain is an operation of several calls, ready to be made over a wire. It is shared by all callers.
+// chain is an operation of several calls, ready to run over a wire. All callers share it.
 type chain struct {
 	wire  Wire
 	steps []*chained
-	rows  []rows.Row // one at least; empty where steps need none in the call
+	rows  []rows.Row // at least one; empty if no step needs them during the call
 }
 
 // chained is a step.
 type chained struct {
-	*loaded        // with its requests: one for each row, or one in all; none where they are made in the call
+	*loaded        // its requests: one for each row, or one in all; none if they are built during the call
 	name, text     string
 	call           *Calls
 	saves          []source
-	fields, parsed bool // whether header fields, and the body, are looked into
+	fields, parsed bool // whether header fields and the body are read
 	target         string
-	// shape and maker make the request in the call; nil where it is known.
+	// shape and maker build the request during the call; nil if it is known in advance.
 	shape *shape
 	maker maker
 }
@@ -84,7 +84,7 @@ func newChained(w Wire, i int, step *Step, secrets []string) (*chained, error) {
 	return s, err
 }
 
-// names are those of the steps.
+// names returns the names of the steps.
 func (c *chain) names() []string {
 	all := make([]string, len(c.steps))
 	for i, s := range c.steps {
@@ -93,7 +93,7 @@ func (c *chain) names() []string {
 	return all
 }
 
-// caller returns a function that goes through the chain, with the next row each time. took is nil, or has a place for
+// caller returns a function that runs the chain, with the next row each time. took is nil, or has an element for
 // each step.
 func (c *chain) caller(over *client, seed uint64, took []time.Duration) func(context.Context) error {
 	order, next := series(len(c.rows), seed), 0
@@ -105,7 +105,7 @@ func (c *chain) caller(over *client, seed uint64, took []time.Duration) func(con
 	}
 }
 
-// session is what one caller has of a chain: who it is to the service, and what it saved.
+// session is the state of one run of a chain: its identity to the service, and the saved values.
 type session struct {
 	*chain
 	over    port
@@ -121,8 +121,8 @@ func (c *chain) session(over port) *session {
 	}
 }
 
-// run goes through the chain once, as somebody whom the service does not know yet. each, unless it is nil, is told of
-// each reply.
+// run goes through the chain once, as a user that the service does not know yet. If each is not nil, it is called
+// with each reply.
 func (s *session) run(
 	ctx context.Context, i int, took []time.Duration, each func(*chained, *prepared, request.Reply),
 ) error {
@@ -131,7 +131,7 @@ func (s *session) run(
 	maps.Copy(s.fields, s.rows[i].Fields)
 	clear(took)
 	if s.scratch.cookies != nil {
-		s.scratch.cookies, _ = cookiejar.New(nil) // without options there is nothing that can fail
+		s.scratch.cookies, _ = cookiejar.New(nil) // without options it cannot fail
 	}
 	for n, step := range s.steps {
 		made, at, err := s.request(step, i)
@@ -159,7 +159,7 @@ func (s *session) run(
 	return nil
 }
 
-// request is what a step sends, and the index by which its reply is judged.
+// request returns the request of a step, and the index by which its reply is judged.
 func (s *session) request(step *chained, i int) (*prepared, int, error) {
 	if step.shape == nil {
 		at := i
@@ -172,7 +172,7 @@ func (s *session) request(step *chained, i int) (*prepared, int, error) {
 		return nil, i, wirelab.Caused(unsaved, wirelab.InvalidArgument,
 			"what earlier steps saved makes no request of it: %s", what)
 	}
-	// What errors of these would show may be a secret that was cut.
+	// The errors of fill could show a part of a secret, so they are not shown.
 	filled, err := step.shape.fill(rows.Row{At: s.rows[i].At, Fields: s.fields})
 	if err != nil {
 		return unfit("a value has not the form that its place needs")
@@ -217,7 +217,7 @@ func (s *session) right(step *chained, at int, made *prepared, reply request.Rep
 	return err
 }
 
-// save keeps what later steps use of a reply.
+// save saves the values of a reply that later steps use.
 func (s *session) save(step *chained, reply request.Reply) error {
 	if len(step.saves) == 0 {
 		return nil
@@ -236,7 +236,7 @@ func (s *session) save(step *chained, reply request.Reply) error {
 	return nil
 }
 
-// document is a body as JSON, where something of it is wanted.
+// document returns a body as JSON, if the step uses it.
 func (c *chained) document(body []byte) ([]byte, error) {
 	if !c.parsed {
 		return nil, nil
@@ -244,7 +244,7 @@ func (c *chained) document(body []byte) ([]byte, error) {
 	return c.readable(body)
 }
 
-// readable is a body as JSON, or as it is where it may be anything.
+// readable returns a body as JSON, or unchanged if any body is allowed.
 func (c *chained) readable(body []byte) ([]byte, error) {
 	if c.decode == nil {
 		return body, nil
@@ -252,14 +252,14 @@ func (c *chained) readable(body []byte) ([]byte, error) {
 	return c.decode(body)
 }
 
-// The bounds of what is looked through for secrets, once a call has failed. Beyond them nothing is shown.
+// Limits of the search for secrets after a failed call. Text beyond them is not shown.
 const (
 	secretsMost = 256
 	maskedMost  = 1 << 20
 )
 
-// secrets are what no text may show: what was saved, by this step too, and the cookies. few is whether they can be
-// looked for.
+// secrets returns the texts that must not be shown: saved values, including those of this step, and cookies. few
+// reports whether there are few enough to search for.
 func (s *session) secrets(step *chained, made *prepared, reply *request.Reply) (all []string, few bool) {
 	for _, value := range s.saved {
 		all = secretTexts(all, value)
@@ -275,7 +275,7 @@ func (s *session) secrets(step *chained, made *prepared, reply *request.Reply) (
 	return all, len(all) <= secretsMost
 }
 
-// within is what the step would save of a reply, as far as it is there.
+// within returns the values that the step would save from a reply, as far as they are there.
 func (c *chained) within(reply request.Reply, w Wire) (all []string) {
 	body, err := c.document(reply.Body)
 	if err != nil {
@@ -289,7 +289,7 @@ func (c *chained) within(reply request.Reply, w Wire) (all []string) {
 	return all
 }
 
-// failed is the error of a step, without anything that was saved.
+// failed returns the error of a step, without saved values.
 func (s *session) failed(step *chained, made *prepared, err error) error {
 	var wrong *wirelab.Mismatch
 	if errors.As(err, &wrong) {
@@ -305,8 +305,8 @@ func (s *session) failed(step *chained, made *prepared, err error) error {
 	return coded.Behind(step.text + ": ")
 }
 
-// mismatch tells how a reply is wrong without what is saved of it, or of an earlier one. The text that there is may
-// show a part of such a value, so that the comparison is made again without them.
+// mismatch reports how a reply is wrong, without values saved from it or from an earlier one. The existing error
+// text may show part of such a value, so the comparison is repeated without them.
 func (s *session) mismatch(
 	step *chained, at int, made *prepared, reply request.Reply, wrong *wirelab.Mismatch,
 ) *wirelab.Mismatch {
@@ -335,7 +335,7 @@ func (s *session) mismatch(
 		var shown *wirelab.Mismatch
 		if errors.As(again.Check(0, request.Reply{Status: reply.Status, Body: masked(reply.Body)}), &shown) {
 			if rule.Mode == judge.File && !strings.HasPrefix(shown.Want, "status ") {
-				// What the first had was saved by somebody who is not known any more.
+				// The value in the first reply was saved by a session that is gone.
 				shown.Want = "what the first reply has there (not shown)"
 				if strings.HasPrefix(shown.Got, "none at ") {
 					shown.Got = "without something that the first has"
@@ -344,7 +344,7 @@ func (s *session) mismatch(
 			return shown
 		}
 	}
-	if rule.Mode == judge.Status { // the status is right: it is the form that is not
+	if rule.Mode == judge.Status { // the status is right, so the form is wrong
 		where, _, _ := strings.Cut(wrong.Got, " is wrong")
 		return &wirelab.Mismatch{
 			Got:  hideCut(where, secrets) + " is not that of its schema",
@@ -352,13 +352,13 @@ func (s *session) mismatch(
 		}
 	}
 	return &wirelab.Mismatch{
-		Got: "with other values (not shown) of what is saved",
+		Got: "with other saved values (not shown)",
 		Want: "those of the first reply; if they differ from reply to reply, write ignore: [" +
 			strings.Join(step.pointers(), ", ") + "] in operation " + step.name,
 	}
 }
 
-// pointers are where in the body the step finds what it saves.
+// pointers returns where in the body the step finds the values it saves.
 func (c *chained) pointers() (all []string) {
 	for _, from := range c.saves {
 		if from.header == "" {
@@ -369,8 +369,8 @@ func (c *chained) pointers() (all []string) {
 	return all
 }
 
-// tried goes through the chain for people: the request and the reply of its last step, and the bodies of all replies as
-// an array, without what was saved.
+// tried runs the chain for people: it returns the request and the reply of the last step, and the bodies of all
+// replies as an array, without saved values.
 func (c *chain) tried(ctx context.Context, over port) (t Trial, err error) {
 	s := c.session(over)
 	t.Text = []byte{'['}
@@ -381,7 +381,7 @@ func (c *chain) tried(ctx context.Context, over port) (t Trial, err error) {
 			text = []byte("(not shown)")
 		}
 		if text = hideIn(text, secrets); !json.Valid(text) {
-			text, _ = json.Marshal(string(text)) // a string always can be
+			text, _ = json.Marshal(string(text)) // a string can always be encoded
 		}
 		if len(t.Text) > 1 {
 			t.Text = append(t.Text, ',')
@@ -394,7 +394,7 @@ func (c *chain) tried(ctx context.Context, over port) (t Trial, err error) {
 	return t, err
 }
 
-// says tells what is compared of each reply, and what is not.
+// says describes which parts of each reply are compared, and which are not.
 func (c *chain) says() string {
 	all := make([]string, len(c.steps))
 	for i, s := range c.steps {
@@ -406,10 +406,10 @@ func (c *chain) says() string {
 	return strings.Join(all, "; ")
 }
 
-// hiding is a request without what was saved.
+// hiding returns a request without saved values.
 func (c *chained) hiding(r request.Request, secrets []string, few bool) request.Request {
 	if c.shape == nil {
-		return r // it was known beforehand
+		return r // it was known in advance
 	}
 	if !few {
 		return request.Request{Method: r.Method}
@@ -420,7 +420,7 @@ func (c *chained) hiding(r request.Request, secrets []string, few bool) request.
 		r.Fields[i].Value = hide(r.Fields[i].Value, secrets)
 	}
 	if r.Messages != nil {
-		r.Messages = [][]byte{} // in the bytes of a message a text can be in any form
+		r.Messages = [][]byte{} // in an encoded message a text may have any form
 	}
 	return r
 }

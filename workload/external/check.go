@@ -10,12 +10,12 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// bad is the error of a field.
+// bad returns the error of a field.
 func bad(field, format string, args ...any) error {
 	return wirelab.Public(wirelab.Errorf(wirelab.InvalidArgument, format, args...)).Behind(field + ": ")
 }
 
-// check checks the form of a description; no file is read, and no server asked.
+// check validates the structure of a description; it reads no file and asks no server.
 func (d *Description) check() error {
 	switch {
 	case !serviceName.MatchString(d.Service):
@@ -62,7 +62,7 @@ func (w WireText) check(field string) error {
 	return nil
 }
 
-// checkHeader refuses what no header can be, and a secret that is written in the file.
+// checkHeader refuses an invalid header, and a secret that is written in the file.
 func checkHeader(field, name, value string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ':' }) {
 		return bad(field, "%.60q is no name of a header", name)
@@ -76,7 +76,7 @@ func checkHeader(field, name, value string) error {
 	return nil
 }
 
-// checkOperation checks one operation.
+// checkOperation validates one operation.
 func (d *Description) checkOperation(field string, o OperationText) error {
 	if len(o.Calls) == 0 && len(o.Steps) == 0 {
 		return bad(field, "it calls nothing; write calls: {%s: {…}}", slices.Sorted(maps.Keys(d.Wires))[0])
@@ -112,7 +112,7 @@ func (d *Description) checkOperation(field string, o OperationText) error {
 	return nil
 }
 
-// check refuses what a call over another kind of wire has.
+// check refuses fields that belong to another kind of wire.
 func (c CallText) check(field string, w WireText) error {
 	read, err := w.Read("")
 	if err != nil {
@@ -122,7 +122,7 @@ func (c CallText) check(field string, w WireText) error {
 	case c.Messages < 0 || c.Messages > 100_000:
 		return bad(field+".messages", "is %d; it must be 1 to 100000", c.Messages)
 	case c.Body != nil && c.File != "":
-		return bad(field, "body and file both say what is sent; give one")
+		return bad(field, "body and file are both given; give only one")
 	case read.Kind == GRPC && c.Call == "":
 		return bad(field+".call", "it is missing; write for example call: shop.Cart/AddItem")
 	case read.Kind != GRPC && (c.Call != "" || c.Message != nil):
@@ -135,7 +135,7 @@ func (c CallText) check(field string, w WireText) error {
 	return nil
 }
 
-// Read makes a wire of its text; secrets and files are not looked at.
+// Read parses a wire; it resolves no secrets and reads no files.
 func (w WireText) Read(field string) (Wire, error) {
 	at, err := url.Parse(w.Target)
 	if err != nil || at.Host == "" {
@@ -195,7 +195,7 @@ func (w WireText) Read(field string) (Wire, error) {
 	return wire, w.checkWay(field, wire)
 }
 
-// checkWay refuses a proxy or a socket that the wire would pass by.
+// checkWay refuses a proxy or a socket that the wire would bypass.
 func (w WireText) checkWay(field string, wire Wire) error {
 	switch {
 	case w.Unix != "" && wire.Version == HTTP3:
@@ -219,8 +219,8 @@ func (w WireText) checkWay(field string, wire Wire) error {
 	return nil
 }
 
-// NameOf makes a name that services have of a text, such as a host or a file's name. before stands before what does not
-// begin with a letter.
+// NameOf makes a valid name of a service from a text, such as a host or the name of a file. before is prepended to
+// a text that does not begin with a letter.
 func NameOf(text, before string) string {
 	words := strings.FieldsFunc(strings.ToLower(text),
 		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
@@ -231,7 +231,7 @@ func NameOf(text, before string) string {
 	return strings.TrimRight(name[:min(len(name), 40)], "-")
 }
 
-// hostOf is the host of a URL as an address has it, an IPv6 one in brackets.
+// hostOf returns the host of a URL in the form of an address, with an IPv6 host in brackets.
 func hostOf(at *url.URL) string {
 	if strings.Contains(at.Hostname(), ":") {
 		return "[" + at.Hostname() + "]"

@@ -17,9 +17,9 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// port is a client's end of a wire: it makes one call and returns the whole reply, or the error of a call that got
-// none. A call of gRPC that the server ended with another code than OK has both. The reply is valid until the next call
-// of the same scratch.
+// port is the client's end of a wire. It makes one call and returns the complete reply, or the error of a call
+// without one. A gRPC call that the server ended with another code than OK has both. The reply is valid until the
+// next call with the same scratch.
 type port interface {
 	io.Closer
 	call(ctx context.Context, c *prepared, s *scratch) (request.Reply, error)
@@ -32,14 +32,14 @@ type scratch struct {
 	cookies http.CookieJar // nil: none are kept
 }
 
-// prepared is a request of an operation with what its wire made of it beforehand.
+// prepared is a request of an operation, with everything that its wire could prepare in advance.
 type prepared struct {
 	request.Request
 	calls   *Calls
-	http    *http.Request // template, never sent itself; nil of gRPC
+	http    *http.Request // a template, never sent itself; nil for gRPC
 	grpc    *grpccall.Request
-	streams bool // whether its reply is a stream of gRPC
-	fields  bool // whether the header fields of its reply are wanted
+	streams bool // whether its reply is a gRPC stream
+	fields  bool // whether the header fields of its reply are needed
 }
 
 // client is the [wirelab.Client] over a wire.
@@ -58,10 +58,10 @@ type loaded struct {
 	requests []*prepared
 	judge    *judge.Judge
 	secrets  []string
-	decode   func([]byte) ([]byte, error) // makes JSON of a reply; nil: it is what it is
-	free     bool                         // nothing says which status a right reply has: any that is no failure
-	graph    bool                         // replies of GraphQL may be errors though their status is 200
-	chain    *chain                       // nil: it is one call
+	decode   func([]byte) ([]byte, error) // converts a reply to JSON; nil: no conversion
+	free     bool                         // no status is prescribed: any that is not a failure is right
+	graph    bool                         // GraphQL: a reply with status 200 may be an error
+	chain    *chain                       // nil: a single call
 }
 
 func (p *Prepared) dial(ctx context.Context, w Wire, to wirelab.Dialing) (wirelab.Client, error) {
@@ -75,7 +75,7 @@ func (p *Prepared) dial(ctx context.Context, w Wire, to wirelab.Dialing) (wirela
 	return &client{port: port, service: p, wire: w, loaded: map[string]*loaded{}}, nil
 }
 
-// load prepares an operation's requests for a wire.
+// load prepares the requests of an operation for a wire.
 func (p *Prepared) load(name string, w Wire) (*loaded, error) {
 	i := slices.IndexFunc(p.Operations, func(o Operation) bool { return o.Name == name })
 	if i < 0 {
@@ -99,7 +99,7 @@ func (p *Prepared) load(name string, w Wire) (*loaded, error) {
 	return l, err
 }
 
-// newLoaded makes requests ready, and what judges their replies, which hides secrets in what it says.
+// newLoaded prepares requests, and the judge of their replies, which hides secrets in its messages.
 func newLoaded(w Wire, calls *Calls, secrets []string) (*loaded, error) {
 	l := &loaded{secrets: secrets, graph: w.Kind == GraphQL}
 	for _, r := range calls.Requests {
@@ -120,7 +120,7 @@ func newLoaded(w Wire, calls *Calls, secrets []string) (*loaded, error) {
 	return l, err
 }
 
-// operation is an operation, loaded once for all callers: what they learn of its replies is one.
+// operation returns an operation, loaded once for all callers, so that they share the learnt replies.
 func (c *client) operation(name string) (*loaded, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +151,7 @@ func (c *client) Caller(operation, _ string, seed uint64) (func(context.Context)
 	}, nil
 }
 
-// check makes one call and judges its reply. Its error says no secret.
+// check makes one call and judges its reply. Its error contains no secret.
 func (l *loaded) check(ctx context.Context, over port, i int, s *scratch) error {
 	err := l.checked(ctx, over, i, s)
 	if coded := new(wirelab.Error); len(l.secrets) > 0 && errors.As(err, &coded) {
@@ -183,10 +183,10 @@ func (l *loaded) right(i int, reply request.Reply) error {
 	return l.judge.Check(i, reply)
 }
 
-// learntMost is how many requests of an operation are told what they were answered.
+// learntMost is the maximum number of requests of an operation whose first replies are logged.
 const learntMost = 64
 
-// Learnt tells what the calls so far were answered, as "OPERATION INDEX DIGEST".
+// Learnt returns the replies to the calls so far, as "OPERATION INDEX DIGEST".
 func (c *client) Learnt() (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,14 +202,14 @@ func (l *loaded) learnt() (all []string) {
 	}
 	for n, step := range l.chain.steps {
 		if step.shape != nil {
-			continue // what it asks differs from call to call
+			continue // its requests differ from call to call
 		}
 		all = append(all, step.answered(fmt.Sprintf("%s.%d", l.Name, n+1))...)
 	}
 	return all
 }
 
-// answered are the lines of one call.
+// answered returns the lines of one call.
 func (l *loaded) answered(name string) (all []string) {
 	for index, digest := range l.judge.Digests() {
 		if index < learntMost {
@@ -219,13 +219,13 @@ func (l *loaded) answered(name string) (all []string) {
 	return all
 }
 
-// learning are lines that know what their calls were answered.
+// learning adds to Lines the replies to their calls.
 type learning struct {
 	wirelab.Lines
 	*loaded
 }
 
-// Learnt tells what the calls so far were answered, as "OPERATION INDEX DIGEST".
+// Learnt returns the replies to the calls so far, as "OPERATION INDEX DIGEST".
 func (l learning) Learnt() []string { return l.learnt() }
 
 // Steps implements [wirelab.Stepping].
@@ -251,7 +251,7 @@ func (c *client) StepCaller(
 	return l.chain.caller(c, seed, took), nil
 }
 
-// Follow implements [wirelab.Client]: what a foreign call hands over is not known.
+// Follow implements [wirelab.Client]: the effects of foreign calls are unknown.
 func (c *client) Follow(
 	operation, _ string, _ uint64,
 ) (call func(context.Context) error, last func() string, err error) {
@@ -260,14 +260,14 @@ func (c *client) Follow(
 		c.service.Service)
 }
 
-// Feed implements [wirelab.Client]: events of a foreign stream have no times of ours.
+// Feed implements [wirelab.Client]: foreign events have no times of ours.
 func (c *client) Feed(operation string, _ int64) (func(context.Context, func(wirelab.Stamp, error) bool) error, error) {
 	return nil, wirelab.Errorf(wirelab.Unimplemented, "events of %s of %s do not say when they were due", operation,
 		c.service.Service)
 }
 
-// Call implements [wirelab.Client]: it makes the first call of an operation. Requests are the description's, so that
-// data must be nil. The reply is not judged, but for a status that will be the same each time.
+// Call implements [wirelab.Client]: it makes the first call of an operation. The requests are those of the
+// description, so data must be nil. The reply is not judged, except for a status that must be the same each time.
 func (c *client) Call(ctx context.Context, operation string, data []byte) (any, []any, error) {
 	l, err := c.operation(operation)
 	if err != nil {
@@ -307,7 +307,7 @@ func (p *Prepared) dialRaw(
 	if why := rawHole(l.Operation, w); why != "" {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", operation, why)
 	}
-	// One scratch for all of them: replies are judged one after the other.
+	// One scratch serves all of them, because replies are judged one after the other.
 	checks, s := make([]wirelab.Check[port], len(l.requests)), newScratch(w)
 	for at, i := range series(len(l.requests), seed) {
 		checks[at] = func(ctx context.Context, over port) error { return l.check(ctx, over, i, s) }

@@ -12,22 +12,22 @@ import (
 // variable is ${NAME} in a description.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// secretLeast is the length from which a value of the environment is hidden wherever it shows up: a shorter one would
-// be found in words that have nothing to do with it.
+// secretLeast is the minimum length of a value of the environment to be hidden in texts: shorter ones would be
+// found in unrelated words.
 const secretLeast = 4
 
-// environment looks up variables, and remembers what came of them.
+// environment looks up variables, and remembers their values as secrets.
 type environment struct {
 	get     func(string) string
 	secrets []string
 }
 
-// expand puts values in the place of ${NAME}.
+// expand replaces ${NAME} by its value.
 func (e *environment) expand(field, text string) (string, error) {
 	return e.expandAs(field, text, func(value string) string { return value })
 }
 
-// expandAs is expand, with values in another form.
+// expandAs is expand, with the values converted by form.
 func (e *environment) expandAs(field, text string, form func(string) string) (string, error) {
 	var missing string
 	text = variable.ReplaceAllStringFunc(text, func(found string) string {
@@ -47,7 +47,7 @@ func (e *environment) expandAs(field, text string, form func(string) string) (st
 	return text, nil
 }
 
-// hide remembers a value, and of one such as "Bearer abc" what is secret of it by itself.
+// hide registers a value as secret and, of a value such as "Bearer abc", its secret part alone.
 func (e *environment) hide(value string) {
 	_, token, _ := strings.Cut(value, " ")
 	for _, v := range []string{value, token} {
@@ -57,7 +57,7 @@ func (e *environment) hide(value string) {
 	}
 }
 
-// path expands a path with its query: what a value has that would end either is escaped.
+// path expands a path with its query, and escapes characters of a value that would end either.
 func (e *environment) path(field, text string) (string, error) {
 	path, query, asks := strings.Cut(text, "?")
 	path, err := e.expandAs(field, path,
@@ -69,7 +69,7 @@ func (e *environment) path(field, text string) (string, error) {
 	return path + "?" + query, err
 }
 
-// within expands every text of a value as JSON has it.
+// within expands every text in a JSON value.
 func (e *environment) within(field string, value any) (any, error) {
 	var err error
 	switch v := value.(type) {

@@ -10,8 +10,8 @@ import (
 	"wirelab/wire/sse"
 )
 
-// readEvents reads so many events of a stream, and returns their data, each on a line of its own. The call is over
-// then: the stream is closed by who called open.
+// readEvents reads that many events of a stream, and returns their data, one per line. The caller that opened the
+// stream closes it afterwards.
 func readEvents(resp *http.Response, events int) ([]byte, error) {
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
 		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply of type %.60q, want text/event-stream",

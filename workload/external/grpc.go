@@ -35,7 +35,7 @@ func (w *preparing) method(ctx context.Context, field string, wire Wire, name st
 	return method, nil
 }
 
-// metadata are a wire's headers with values in the place of ${NAME}.
+// metadata returns the headers of a wire with ${NAME} replaced.
 func (w *preparing) metadata(wire Wire, headers map[string]string) (map[string]string, error) {
 	all := map[string]string{}
 	for name, value := range headers {
@@ -48,7 +48,7 @@ func (w *preparing) metadata(wire Wire, headers map[string]string) (map[string]s
 	return all, nil
 }
 
-// kindOf tells which sides of a call are streams.
+// kindOf returns which sides of a call are streams.
 func kindOf(calls Calls) (wirelab.Kind, error) {
 	if calls.Method == nil {
 		return wirelab.UnaryCall, nil
@@ -60,13 +60,13 @@ func kindOf(calls Calls) (wirelab.Kind, error) {
 	return method.Kind(), nil
 }
 
-// grpcPort is gRPC by a library.
+// grpcPort calls gRPC with a library.
 type grpcPort struct {
 	grpccall.Stub
 	close func() error
 }
 
-// DialGRPC opens a connection of gRPC over the wire, which knows what it trusts; see [Wire.Trust].
+// DialGRPC opens a gRPC connection over the wire, which has its trust settings; see [Wire.Trust].
 func (w Wire) DialGRPC(to wirelab.Dialing) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{grpc.WithAuthority(w.Authority)}
 	if w.Secure {
@@ -75,8 +75,8 @@ func (w Wire) DialGRPC(to wirelab.Dialing) (*grpc.ClientConn, error) {
 	return wiregrpc.Dial(to, w.Secure, options...)
 }
 
-// nameless are credentials that do not tell which name they check: grpc-go takes that for the host that requests name,
-// which is another where a port belongs to it.
+// nameless are credentials that hide the server name they check: grpc-go would send it as the host of requests,
+// which differs if the host includes a port.
 type nameless struct {
 	credentials.TransportCredentials
 }
@@ -84,7 +84,7 @@ type nameless struct {
 // Info implements [credentials.TransportCredentials].
 func (n nameless) Info() credentials.ProtocolInfo {
 	info := n.TransportCredentials.Info()
-	info.ServerName = "" //nolint:staticcheck // what is deprecated is read all the same
+	info.ServerName = "" //nolint:staticcheck // deprecated, but grpc-go still reads it
 	return info
 }
 
@@ -101,7 +101,7 @@ func openGRPC(w Wire, to wirelab.Dialing) (port, error) {
 	return &grpcPort{Stub: grpccall.GRPCStub(conn), close: conn.Close}, nil
 }
 
-// replayedGRPC is gRPC over the raw driver.
+// replayedGRPC returns gRPC over the raw driver.
 func replayedGRPC(over http.RoundTripper, w Wire) port {
 	return &grpcPort{
 		Stub:  grpccall.RawStub(doer{over}, w.scheme()+"://"+w.Authority),
@@ -109,7 +109,7 @@ func replayedGRPC(over http.RoundTripper, w Wire) port {
 	}
 }
 
-// doer sends requests as a client of HTTP does.
+// doer sends requests like an HTTP client.
 type doer struct{ http.RoundTripper }
 
 func (d doer) Do(r *http.Request) (*http.Response, error) { return d.RoundTrip(r) }
@@ -124,7 +124,7 @@ func (p *grpcPort) call(ctx context.Context, c *prepared, s *scratch) (request.R
 		return request.Reply{Status: s.grpc.Status}, err
 	}
 	messages := s.grpc.Messages
-	reply := request.Reply{Proto: "HTTP/2.0", Fields: s.grpc.Header} // status OK of gRPC is 0
+	reply := request.Reply{Proto: "HTTP/2.0", Fields: s.grpc.Header} // gRPC status OK is 0
 	if !c.streams && len(messages) == 1 {
 		reply.Body = messages[0]
 		return reply, nil
@@ -133,7 +133,7 @@ func (p *grpcPort) call(ctx context.Context, c *prepared, s *scratch) (request.R
 	return reply, nil
 }
 
-// grpcRequest makes a request of gRPC ready.
+// grpcRequest prepares a gRPC request.
 func (c *prepared) grpcRequest() error {
 	method, err := grpcschema.ParseMethod(c.calls.Method)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *prepared) grpcRequest() error {
 	return err
 }
 
-// decoding reads the replies of a method as JSON.
+// decoding returns the function that converts replies of a method to JSON.
 func decoding(calls *Calls) (func([]byte) ([]byte, error), error) {
 	method, err := grpcschema.ParseMethod(calls.Method)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// replyLimit is the most bytes of one reply.
+// replyLimit is the maximum length of one reply in bytes.
 const replyLimit = 16 << 20
 
 // open opens the client's end of a wire. It connects with the first call.
@@ -38,7 +38,7 @@ func open(_ context.Context, w Wire, to wirelab.Dialing) (port, error) {
 	return &httpPort{over: over, wire: w, close: closing}, nil
 }
 
-// transport is what sends requests over the wire.
+// transport returns the transport of the wire.
 func (w Wire) transport(to wirelab.Dialing) (http.RoundTripper, func() error, error) {
 	var client *httprpc.Client
 	var err error
@@ -60,7 +60,7 @@ func (w Wire) transport(to wirelab.Dialing) (http.RoundTripper, func() error, er
 	return client.Transport(), client.Close, nil
 }
 
-// throughProxy sends requests through a proxy, over HTTP/1.1 up to there.
+// throughProxy returns a transport through a proxy, which is reached over HTTP/1.1.
 func (w Wire) throughProxy(to wirelab.Dialing) (http.RoundTripper, func() error, error) {
 	at, err := url.Parse(w.Proxy)
 	if err != nil {
@@ -82,7 +82,7 @@ func (w Wire) throughProxy(to wirelab.Dialing) (http.RoundTripper, func() error,
 	return transport, func() error { transport.CloseIdleConnections(); return nil }, nil
 }
 
-// prepare makes of a request what can be made beforehand.
+// prepare prepares a request as far as possible in advance.
 func (w Wire) prepare(r request.Request, calls *Calls) (*prepared, error) {
 	made := &prepared{Request: r, calls: calls}
 	if w.Kind == GRPC {
@@ -115,23 +115,23 @@ func (w Wire) scheme() string {
 	return "http"
 }
 
-// newScratch is what a caller over the wire keeps.
+// newScratch returns the scratch of a caller over the wire.
 func newScratch(w Wire) *scratch {
 	s := &scratch{}
 	if w.Cookies {
-		s.cookies, _ = cookiejar.New(nil) // without options there is nothing that can fail
+		s.cookies, _ = cookiejar.New(nil) // without options it cannot fail
 	}
 	return s
 }
 
-// httpPort is plain HTTP, and what lies on it.
+// httpPort is plain HTTP and the protocols over it.
 type httpPort struct {
 	over  http.RoundTripper
 	wire  Wire
 	close func() error
 }
 
-// replayed is the port whose calls are learnt, and whose replies come from the raw driver.
+// replayed returns the port that learns calls for the raw driver, and reads its replies.
 func (w Wire) replayed(over http.RoundTripper) port {
 	if w.Kind == GRPC {
 		return replayedGRPC(over, w)
@@ -151,7 +151,7 @@ func (p *httpPort) call(ctx context.Context, c *prepared, s *scratch) (request.R
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.Body)), nil }
 	}
 	if s.cookies != nil {
-		r.Header = r.Header.Clone() // the template's is shared by all calls
+		r.Header = r.Header.Clone() // all calls share that of the template
 		for _, cookie := range s.cookies.Cookies(r.URL) {
 			r.AddCookie(cookie)
 		}
@@ -160,7 +160,7 @@ func (p *httpPort) call(ctx context.Context, c *prepared, s *scratch) (request.R
 	if err != nil {
 		return request.Reply{}, failed(ctx, p.wire, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // what was wanted of it has been read
+	defer func() { _ = resp.Body.Close() }() // it has been read as far as needed
 	if s.cookies != nil {
 		s.cookies.SetCookies(r.URL, resp.Cookies())
 	}
@@ -183,7 +183,7 @@ func (p *httpPort) call(ctx context.Context, c *prepared, s *scratch) (request.R
 	return reply, nil
 }
 
-// read reads a reply's body into what the caller keeps.
+// read reads the body of a reply into the scratch.
 func (s *scratch) read(body io.Reader) ([]byte, error) {
 	into := bytes.NewBuffer(s.body[:0])
 	n, err := into.ReadFrom(io.LimitReader(body, replyLimit+1))
@@ -194,7 +194,7 @@ func (s *scratch) read(body io.Reader) ([]byte, error) {
 	return s.body, err
 }
 
-// failed is what the caller is told of a call without a whole reply.
+// failed returns the error for the caller of a call without a complete reply.
 func failed(ctx context.Context, w Wire, err error) error {
 	var coded *wirelab.Error
 	switch {
@@ -208,5 +208,5 @@ func failed(ctx context.Context, w Wire, err error) error {
 	return wirelab.Lost(wirelab.Unavailable, err, "%s: %v", w.Address, err)
 }
 
-// farewell is how long a WebSocket may take to be closed well.
+// farewell is the time limit for the closing handshake of a WebSocket.
 const farewell = time.Second

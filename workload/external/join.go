@@ -7,8 +7,8 @@ import (
 	"wirelab"
 )
 
-// Join makes one service of several, so that they can be compared. Of several, a wire is named with its service, as
-// shop-rest. An operation is what has the same name in each.
+// Join makes one service of several, so that they can be compared. Wires are then named with their service, such as
+// shop-rest. An operation is shared if it has the same name in each.
 func Join(name string, all ...Prepared) (Prepared, error) {
 	if len(all) == 1 {
 		return all[0], nil
@@ -41,7 +41,7 @@ func Join(name string, all ...Prepared) (Prepared, error) {
 			joined.Operations[at].Repeatable = joined.Operations[at].Repeatable && o.Repeatable
 		}
 	}
-	// Each service fits a line to a driver. All of them are one line.
+	// Each service fits in one line to a driver. All of them together are one line, too.
 	if text, err := json.Marshal(joined); err != nil || len(text) > bytesLimit {
 		return joined, wirelab.Errorf(wirelab.InvalidArgument,
 			"the services have requests of more than %d MiB together, as drivers get them; give fewer rows, or "+

@@ -12,21 +12,21 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Observed is a request that a client was seen to send.
+// Observed is a request that a client sent.
 type Observed struct {
 	Method, URL string // absolute
 	Header      http.Header
 	Body        []byte
-	HTTP2       bool // over HTTP/2 without TLS, and else over HTTP/1.1
-	// Schema is the file descriptor set of the service, of a call of gRPC.
+	HTTP2       bool // over HTTP/2 without TLS, else over HTTP/1.1
+	// Schema is the file descriptor set of the service, for a gRPC call.
 	Schema []byte
 }
 
-// ofMessage is the length of what stands before a message of gRPC.
+// ofMessage is the length of the prefix of a gRPC message.
 const ofMessage = 5
 
-// Observe describes the service that a client called by what it was seen to send: for each operation the requests, over
-// a wire of that name. Replies are compared with the first to the same request.
+// Observe describes the service that a client called by the observed requests: for each operation its requests,
+// over a wire with the given name. Replies are compared with the first one to the same request.
 func Observe(service, wire string, seen map[string][]Observed) (Prepared, error) {
 	p := Prepared{Service: service}
 	for operation, all := range seen {
@@ -86,7 +86,7 @@ func observed(name string, all []Observed) (w Wire, calls Calls, err error) {
 	return w, calls, nil
 }
 
-// request is what was seen as a request of a kind of wire.
+// request converts what was observed to a request of a kind of wire.
 func (o Observed) request(kind Kind) (r request.Request, err error) {
 	at, err := url.Parse(o.URL)
 	if err != nil {

@@ -18,34 +18,34 @@ import (
 	"wirelab/workload/external/rows"
 )
 
-// Sources are what a description needs of the world.
+// Sources are the external inputs of a description.
 type Sources struct {
 	// Read returns the bytes of a file that the description names.
 	Read func(ctx context.Context, name string) ([]byte, error)
 	// Getenv looks up a variable of the environment.
 	Getenv func(name string) string
-	// Schema returns the schema of a wire of gRPC: asked of the server, or read from files.
+	// Schema returns the schema of a gRPC wire: by reflection from its server, or from files.
 	Schema func(ctx context.Context, wire Wire, text WireText) (*grpcschema.Schema, error)
 }
 
-// bytesLimit is the most bytes that all requests of a service have, and as much as they may have as JSON: a line to a
-// driver has at most 16 MiB. There are at most as many requests as there are rows.
+// bytesLimit is the maximum length of all requests of a service together, raw and as JSON: a line to a driver has
+// at most 16 MiB. There are at most as many requests as rows.
 const bytesLimit = 15 << 20
 
-// preparing is a description while it is prepared.
+// preparing is the state while a description is prepared.
 type preparing struct {
 	Description
 	Sources
 	env      *environment
-	bytes    int                           // that all requests have
-	encoded  int                           // that they have as JSON, with what is right
-	requests []request.Request             // of the operation at hand, from a file that has them whole
+	bytes    int                           // of all requests
+	encoded  int                           // encoded as JSON, with the expected replies
+	requests []request.Request             // of the current operation, from a file with complete requests
 	schemas  map[string]*grpcschema.Schema // by wire
-	chains   map[string]string             // by an operation that cannot be called alone: the chain it is a step of
+	chains   map[string]string             // operations that cannot be called alone, with the chain they are a step of
 }
 
-// Prepare renders and encodes every request. secrets are the values that came from the environment: they must be shown
-// nowhere.
+// Prepare renders and encodes every request. secrets are the values that came from the environment: they must not
+// be shown anywhere.
 func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secrets []string, err error) {
 	if err := d.check(); err != nil {
 		return p, nil, err
@@ -80,7 +80,7 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 	return p, w.env.secrets, p.check()
 }
 
-// operation prepares one operation over each wire that it has a call for.
+// operation prepares one operation over each wire for which it has a call.
 func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (Operation, error) {
 	text, field := w.Operations[name], "operations."+name
 	w.requests = nil
@@ -126,7 +126,7 @@ func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (O
 	return o, nil
 }
 
-// count takes note of a request, so that there are never more than fit.
+// count adds a request to the totals, and refuses one that exceeds the limits.
 func (w *preparing) count(field string, r *request.Request) error {
 	w.bytes += len(r.Body) + len(r.URL)
 	for _, m := range r.Messages {
@@ -141,7 +141,7 @@ func (w *preparing) count(field string, r *request.Request) error {
 	return nil
 }
 
-// fits refuses what would be too long a line to a driver.
+// fits refuses calls whose line to a driver would be too long.
 func (w *preparing) fits(field string, calls Calls) error {
 	text, err := json.Marshal(calls)
 	if err != nil {
@@ -160,7 +160,7 @@ func tooLarge(field string) error {
 		bytesLimit>>20)
 }
 
-// repeatable is whether a request of that method may be sent again (RFC 9110, 9.2.2).
+// repeatable reports whether a request with that method may be sent again (RFC 9110, 9.2.2).
 func repeatable(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
@@ -187,7 +187,7 @@ func (w *preparing) calls(
 	return calls, making.requests(field, call, table, &calls)
 }
 
-// ready makes a call one whose requests can be made of it, whatever is left to fill in.
+// ready prepares everything of a call that does not depend on placeholders.
 func (w *preparing) ready(
 	ctx context.Context, field string, wire Wire, call CallText, into *Calls,
 ) (CallText, maker, error) {
@@ -213,17 +213,17 @@ func (w *preparing) ready(
 	return call, making, nil
 }
 
-// maker makes requests of calls over a wire.
+// maker makes the requests of calls over a wire.
 type maker struct {
 	wire    Wire
 	target  string             // URL
-	content []byte             // of the file that is the body
-	method  *grpcschema.Method // nil but of gRPC
-	// count takes note of a request that was made; nil: nobody wants to know.
+	content []byte             // of the file with the body
+	method  *grpcschema.Method // nil except for gRPC
+	// count is called with each rendered request; nil: no counting.
 	count func(field string, r *request.Request) error
 }
 
-// requests makes those of a call: one for each row, or one in all.
+// requests returns the requests of a call: one for each row, or one in all.
 func (w maker) requests(field string, call CallText, table []rows.Row, into *Calls) error {
 	if table == nil {
 		r, err := w.render(field, call)
@@ -257,7 +257,7 @@ func (w maker) requests(field string, call CallText, table []rows.Row, into *Cal
 	return nil
 }
 
-// render makes the request of a call that has nothing left to fill in.
+// render makes the request of a call without placeholders.
 func (w maker) render(field string, call CallText) (request.Request, error) {
 	if w.method != nil {
 		return w.grpc(field, call)
@@ -265,7 +265,7 @@ func (w maker) render(field string, call CallText) (request.Request, error) {
 	return w.http(field, call)
 }
 
-// grpc is one request of gRPC.
+// grpc makes one gRPC request.
 func (w maker) grpc(field string, call CallText) (r request.Request, err error) {
 	r.Method, r.URL = http.MethodPost, w.method.Path
 	text, err := encode(field+".message", call.Message)
@@ -279,7 +279,7 @@ func (w maker) grpc(field string, call CallText) (r request.Request, err error) 
 	return r, nil
 }
 
-// http is one request of HTTP, or of what lies on it.
+// http makes one HTTP request, also for the protocols over HTTP.
 func (w maker) http(field string, call CallText) (r request.Request, err error) {
 	base, err := url.Parse(w.target)
 	if err != nil {
@@ -302,7 +302,7 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	if at.Path == "" {
 		at.Path = "/"
 	}
-	r.URL = strings.ReplaceAll(at.RequestURI(), " ", "%20") // a path has it so already, and a query as it came
+	r.URL = strings.ReplaceAll(at.RequestURI(), " ", "%20") // a path is escaped already, and a query is kept as given
 	if strings.ContainsFunc(r.URL, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		return r, bad(field+".path",
 			"%.100q has a control character in it; write {{.field | urlquery}} for a value of a row",
@@ -329,7 +329,7 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	return r, nil
 }
 
-// send are the messages of a WebSocket: texts as they are, {base64: …} as binary ones, anything else as JSON.
+// send encodes the messages of a WebSocket: texts unchanged, {base64: …} as binary ones, anything else as JSON.
 func (w maker) send(field string, values []any, into *request.Request) error {
 	for i, value := range values {
 		m, binary, err := bytesOf(fmt.Sprintf("%s[%d]", field, i), value)
@@ -347,7 +347,7 @@ func (w maker) send(field string, values []any, into *request.Request) error {
 	return nil
 }
 
-// bytesOf are the bytes of {base64: …}; ok is that the value is of this form.
+// bytesOf decodes {base64: …}; ok reports whether the value has this form.
 func bytesOf(field string, value any) (data []byte, ok bool, err error) {
 	fields, isObject := value.(map[string]any)
 	text, given := fields["base64"]
@@ -374,7 +374,7 @@ func methodOf(wire Wire, call CallText, hasBody bool) string {
 	return http.MethodGet
 }
 
-// body is what a request has as its body.
+// body returns the body of a request.
 func (w maker) body(field string, call CallText) ([]byte, error) {
 	switch {
 	case w.wire.Kind == GraphQL:
@@ -391,7 +391,7 @@ func (w maker) body(field string, call CallText) ([]byte, error) {
 	return nil, nil
 }
 
-// encode is a text as it is, and anything else as JSON.
+// encode returns a text unchanged, and anything else as JSON.
 func encode(field string, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -408,7 +408,7 @@ func encode(field string, value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// fieldsOf are headers as fields, in the order of their names.
+// fieldsOf returns headers as fields, sorted by name.
 func fieldsOf(headers map[string]string) (all []request.Field) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		all = append(all, request.Field{Name: name, Value: headers[name]})
@@ -416,7 +416,7 @@ func fieldsOf(headers map[string]string) (all []request.Field) {
 	return all
 }
 
-// withUsual adds the fields that a client sends without being told.
+// withUsual adds the fields that a client sends by default.
 func withUsual(all []request.Field, wire Wire, call CallText, body []byte) []request.Field {
 	add := func(name, value string) {
 		if request.Get(all, name) == "" {
@@ -437,7 +437,7 @@ func withUsual(all []request.Field, wire Wire, call CallText, body []byte) []req
 	return all
 }
 
-// contentType is that of a body that says none.
+// contentType returns the content type of a body without a declared one.
 func contentType(file string, body []byte) string {
 	switch {
 	case strings.HasSuffix(file, ".json"), json.Valid(body):

@@ -10,7 +10,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Kind is how calls lie on a transport.
+// Kind is the protocol of calls over a transport.
 type Kind string
 
 // The kinds.
@@ -22,13 +22,13 @@ const (
 	WebSocket Kind = "websocket"
 )
 
-// Kinds are all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{HTTP, GRPC, GraphQL, SSE, WebSocket} }
 
-// The versions of HTTP under a wire.
+// The versions of HTTP.
 const (
 	HTTP1 = "http1" // HTTP/1.1
-	HTTP2 = "http2" // HTTP/2: by prior knowledge in the clear, and by ALPN over TLS
+	HTTP2 = "http2" // HTTP/2: by prior knowledge without TLS, and by ALPN over TLS
 	HTTP3 = "http3"
 )
 
@@ -37,7 +37,7 @@ type Prepared struct {
 	Service    string      `json:"service"`
 	Wires      []Wire      `json:"wires"`
 	Operations []Operation `json:"operations"`
-	// Secrets are values that no error may say: replies may repeat them.
+	// Secrets are values that no error may contain: replies may repeat them.
 	Secrets []string `json:"secrets,omitempty"`
 }
 
@@ -47,55 +47,57 @@ type Wire struct {
 	Kind    Kind   `json:"kind"`
 	Version string `json:"version"` // of HTTP
 	Secure  bool   `json:"secure,omitempty"`
-	// Address is where connections go: host:port, or unix:PATH. Through a proxy it is the server's.
+	// Address is where connections go: host:port, or unix:PATH. With a proxy it is the address of the server.
 	Address string `json:"address"`
-	// Authority is what requests name as their host.
+	// Authority is the host that requests name.
 	Authority string `json:"authority"`
-	Proxy     string `json:"proxy,omitempty"`    // URL of a proxy of HTTP; "": none
-	MayLoad   string `json:"may_load,omitempty"` // the host that its description says may be loaded
+	Proxy     string `json:"proxy,omitempty"`    // URL of an HTTP proxy; "": none
+	MayLoad   string `json:"may_load,omitempty"` // the host that may be loaded, according to the description
 	TLS       *TLS   `json:"tls,omitempty"`
-	Cookies   bool   `json:"cookies,omitempty"` // keep and send them, for each caller apart
+	Cookies   bool   `json:"cookies,omitempty"` // keep and send them, separately for each caller
 }
 
-// Operation is one thing that is called.
+// Operation is one operation of the service.
 type Operation struct {
 	Name string       `json:"name"`
 	Kind wirelab.Kind `json:"kind"`
-	// Repeatable is whether the same request may be sent again: by its method, or since the description says so.
+	// Repeatable reports whether the same request may be sent again: by its method, or because the description says
+	// so.
 	Repeatable bool `json:"repeatable,omitempty"`
-	// Calls are its requests by the name of a wire. A wire that is missing cannot carry it.
+	// Calls are its requests by the name of a wire. A missing wire cannot carry it.
 	Calls map[string]Calls `json:"calls,omitempty"`
-	// StepOf is the chain that it is a step of, where it cannot be called alone: its requests use what came before.
+	// StepOf is the chain of which it is a step, if it cannot be called alone: its requests use values from earlier
+	// steps.
 	StepOf string `json:"step_of,omitempty"`
 }
 
 // Calls are the requests of an operation over one wire.
 type Calls struct {
 	Requests []request.Request `json:"requests,omitempty"`
-	// Rule is what a right reply is.
+	// Rule defines a right reply.
 	Rule judge.Rule `json:"rule"`
-	// Steps make it a chain: see [Step]. It has no requests of its own then. Rows are what its steps make requests of
-	// in the call, beside what they save.
+	// Steps make it a chain: see [Step]. A chain has no Requests. Its steps build their requests during the call
+	// from Rows and from saved values.
 	Steps []Step           `json:"steps,omitempty"`
 	Rows  []map[string]any `json:"rows,omitempty"`
-	// Messages is how many events of a stream, or messages of a WebSocket, a call reads until it is over. Default: 1.
+	// Messages is how many events of a stream, or messages of a WebSocket, a call reads before it ends. Default: 1.
 	Messages int `json:"messages,omitempty"`
-	// Method is what gRPC knows of the method, serialised.
+	// Method is the serialised descriptor of a gRPC method.
 	Method []byte `json:"method,omitempty"`
 }
 
-// ParsePrepared reads what [json.Marshal] wrote.
+// ParsePrepared parses the output of [json.Marshal].
 func ParsePrepared(data []byte) (Prepared, error) {
 	var p Prepared
 	from := json.NewDecoder(bytes.NewReader(data))
-	from.UseNumber() // those of texts stay as they were written
+	from.UseNumber() // keep the spelling of numbers
 	if err := from.Decode(&p); err != nil {
 		return p, wirelab.Errorf(wirelab.InvalidArgument, "prepared service: %v", err)
 	}
 	return p, p.check()
 }
 
-// check refuses what no Prepare makes.
+// check refuses values that Prepare cannot have made.
 func (p *Prepared) check() error {
 	if len(p.Wires) == 0 || len(p.Operations) == 0 {
 		return wirelab.Errorf(wirelab.InvalidArgument, "service %q has %d wires and %d operations", p.Service,
@@ -117,7 +119,7 @@ func (p *Prepared) check() error {
 	return nil
 }
 
-// wire finds a wire by its name.
+// wire returns the wire with a name.
 func (p *Prepared) wire(name string) (Wire, bool) {
 	i := slices.IndexFunc(p.Wires, func(w Wire) bool { return w.Name == name })
 	if i < 0 {
@@ -126,7 +128,7 @@ func (p *Prepared) wire(name string) (Wire, bool) {
 	return p.Wires[i], true
 }
 
-// protocol is the wire as reports and cells know protocols.
+// protocol returns the wire as a protocol of reports and cells.
 func (w Wire) protocol() wirelab.Protocol {
 	p := wirelab.Protocol{Name: w.Name, Network: "tcp", Secure: w.Secure, Encoding: "as given"}
 	switch w.Version {

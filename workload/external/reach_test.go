@@ -46,7 +46,7 @@ func pair(t *testing.T, name string) (cert, key string) {
 	return chain, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// Own authorities, client certificates, names, and what a user is told of a wrong one.
+// TestTLS checks custom authorities, client certificates and names, and the error messages for wrong ones.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	server, ca, err := certs.Issue("shop.example")

@@ -13,8 +13,8 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// refused is the error of a reply whose status says that the call failed, or that another is to be made; nil where it
-// does not. A status is the service's own word, and not a wrong reply: it is counted by its cause.
+// refused returns the error of a reply whose status says that the call failed, or redirects it; nil for other
+// statuses. Such a status is an answer of the service rather than a wrong reply, so it is counted by its cause.
 func refused(r *request.Reply) error {
 	why := ""
 	switch to := request.Get(r.Fields, "Location"); {
@@ -33,7 +33,7 @@ func refused(r *request.Reply) error {
 		http.StatusText(r.Status), why)
 }
 
-// codeOf is what the house calls a status. One that points elsewhere is no answer to what was asked.
+// codeOf maps a status to our codes. A redirect is no answer to the request.
 func codeOf(status int) wirelab.Code {
 	if status < http.StatusBadRequest {
 		return wirelab.InvalidArgument
@@ -41,7 +41,7 @@ func codeOf(status int) wirelab.Code {
 	return httprpc.CodeOf(status)
 }
 
-// graphErrors is the error of a reply of GraphQL that has errors: its status is 200 all the same.
+// graphErrors returns the error of a GraphQL reply with errors, whose status is 200 all the same.
 func graphErrors(body []byte) error {
 	if !bytes.Contains(body, []byte(`"errors"`)) {
 		return nil
@@ -60,8 +60,8 @@ func graphErrors(body []byte) error {
 	return wirelab.Caused(wirelab.Answered, wirelab.InvalidArgument, "GraphQL: %s", reply.Errors[0].Message)
 }
 
-// judgeOf is the judge of a rule, which hides secrets in what it says. decode makes JSON of a reply; nil: it is what it
-// is.
+// judgeOf returns the judge of a rule, which hides secrets in its messages. decode converts a reply to JSON; nil:
+// no conversion.
 func judgeOf(rule judge.Rule, decode func([]byte) ([]byte, error), secrets []string) (*judge.Judge, error) {
 	hiding := judge.Hiding(func(text string) string { return wirelab.Hide(text, secrets) })
 	if decode == nil {
@@ -70,7 +70,7 @@ func judgeOf(rule judge.Rule, decode func([]byte) ([]byte, error), secrets []str
 	return judge.New(rule, judge.Decoding(decode), hiding)
 }
 
-// rule is what a right reply is, as the judge knows it.
+// rule returns the definition of a right reply for the judge.
 func (w *preparing) rule(ctx context.Context, field string, o OperationText, calls Calls) (r judge.Rule, err error) {
 	r.Status, r.Ignore = o.Status, o.Ignore
 	switch o.Expect {

@@ -16,18 +16,18 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// source is where a value that a step saves stands in its reply.
+// source is the position in a reply of a value that a step saves.
 type source struct {
 	name   string
-	text   string   // as the description has it
+	text   string   // as in the description
 	header string   // "": it is in the body
 	parts  []string // of the JSON pointer
 }
 
-// pointerDepth is the most parts of a JSON pointer.
+// pointerDepth is the maximum number of parts of a JSON pointer.
 const pointerDepth = 32
 
-// sourcesOf reads what a step saves, in the order of the names.
+// sourcesOf parses the values that a step saves, sorted by name.
 func sourcesOf(save map[string]string) (all []source, err error) {
 	for _, name := range slices.Sorted(maps.Keys(save)) {
 		s := source{name: name, text: save[name]}
@@ -59,10 +59,10 @@ func sourcesOf(save map[string]string) (all []source, err error) {
 	return all, nil
 }
 
-// unsaved is the cause of a reply that has not what a step saves of it.
+// unsaved is the cause of a reply that lacks a value to save.
 const unsaved wirelab.Cause = "nothing to save"
 
-// find returns the value in a reply. body is the reply's as JSON.
+// find returns the value in a reply. body is the body of the reply as JSON.
 func (s source) find(reply request.Reply, body []byte, w Wire, target string) (any, error) {
 	if s.header != "" {
 		value := request.Get(reply.Fields, s.header)
@@ -92,17 +92,17 @@ func (s source) find(reply request.Reply, body []byte, w Wire, target string) (a
 	return value, nil
 }
 
-// missing is the error of a reply without the value.
+// missing returns the error for a reply without the value.
 func (s source) missing(what string) error {
 	return wirelab.Caused(unsaved, wirelab.Internal, "the reply has %s, which is to be saved as %s", what, s.name)
 }
 
 func (s source) tooLarge() error {
 	return wirelab.Caused(unsaved, wirelab.ResourceExhausted,
-		"what is at %s has more than %d KiB: save a part of it", s.text, savedLimit>>10)
+		"the value at %s has more than %d KiB: save a part of it", s.text, savedLimit>>10)
 }
 
-// pointed is what a JSON pointer leads to.
+// pointed returns the value at a JSON pointer.
 func pointed(document []byte, parts []string) (json.RawMessage, bool) {
 	at := json.RawMessage(document)
 	for _, part := range parts {
@@ -132,8 +132,8 @@ func pointed(document []byte, parts []string) (json.RawMessage, bool) {
 	return at, true
 }
 
-// pathOf is a Location of the service itself as a path that calls can have: without scheme, host and what the target's
-// URL has before all paths. One of another host stays, and no request can be made of it.
+// pathOf converts a Location on the service itself to a path for calls: without scheme, host and the prefix of the
+// target's URL. A Location on another host is returned unchanged, and no request can be made of it.
 func pathOf(value string, w Wire, target string) string {
 	at, err := url.Parse(value)
 	if err != nil || at.Host != "" && !strings.EqualFold(at.Host, w.Authority) ||
@@ -153,14 +153,14 @@ func pathOf(value string, w Wire, target string) string {
 	return path
 }
 
-// hidden stands for a saved value in texts, as a secret does in results.
+// hidden replaces a saved value in texts, like a secret in results.
 const hidden = "(secret)"
 
-// hidingWhole is the length below which a value is hidden only where it stands alone: it would be found in words that
-// have nothing to do with it.
+// hidingWhole is the length below which a value is hidden only where it is a separate word: it would be found
+// inside unrelated words.
 const hidingWhole = 4
 
-// secretTexts adds the texts of a saved value: its own, or those within it.
+// secretTexts adds the texts of a saved value, including nested ones.
 func secretTexts(all []string, value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -181,15 +181,16 @@ func secretTexts(all []string, value any) []string {
 	return all
 }
 
-// cutMost is the most of a secret's beginning that is looked for at the end of a text: texts are cut at less.
+// cutMost is the maximum length of the beginning of a secret that is searched at the end of a text: texts are cut
+// at less.
 const cutMost = 1 << 10
 
-// hide puts a sign in the place of secrets, in all forms that they take in requests.
+// hide replaces secrets in a text, in all encodings that they have in requests.
 func hide(text string, secrets []string) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	for _, secret := range slices.Compact(secrets) {
-		quoted, _ := json.Marshal(secret) // a string always can be
+		quoted, _ := json.Marshal(secret) // a string can always be encoded
 		forms := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)}
 		for _, form := range forms {
 			if len(form) < hidingWhole {
@@ -202,7 +203,7 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// hideCut is hide of a text that may have been cut within a secret.
+// hideCut is hide for a text that may have been cut inside a secret.
 func hideCut(text string, secrets []string) string {
 	text = hide(text, secrets)
 	body := strings.TrimRight(text, "…\"")
@@ -216,7 +217,7 @@ func hideCut(text string, secrets []string) string {
 	return text
 }
 
-// hideIn is a document without secrets: as JSON if it is JSON.
+// hideIn returns a document without secrets: as JSON if it is JSON.
 func hideIn(document []byte, secrets []string) []byte {
 	from := json.NewDecoder(bytes.NewReader(document))
 	from.UseNumber()
@@ -226,12 +227,12 @@ func hideIn(document []byte, secrets []string) []byte {
 	}
 	text, err := encode("", hideValue(value, secrets))
 	if _, is := value.(string); is || err != nil {
-		text, _ = json.Marshal(hide(string(document), secrets)) // a string always can be
+		text, _ = json.Marshal(hide(string(document), secrets)) // a string can always be encoded
 	}
 	return text
 }
 
-// hideValue is a value as JSON has it without secrets.
+// hideValue returns a decoded JSON value without secrets.
 func hideValue(value any, secrets []string) any {
 	switch v := value.(type) {
 	case string:
@@ -254,7 +255,7 @@ func hideValue(value any, secrets []string) any {
 	return value
 }
 
-// hideWords hides a short secret where it is a word.
+// hideWords hides a short secret where it is a separate word.
 func hideWords(text, word string) string {
 	inner := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	var b strings.Builder
@@ -275,7 +276,7 @@ func hideWords(text, word string) string {
 	}
 }
 
-// fieldsOfHeader are the header fields of a reply.
+// fieldsOfHeader returns the header fields of a reply.
 func fieldsOfHeader(header http.Header) (all []request.Field) {
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		for _, value := range header[name] {

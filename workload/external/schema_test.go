@@ -72,7 +72,8 @@ func described(t *testing.T) map[string][]byte {
 	return all
 }
 
-// What the pages and examples show is what the schema describes, and what is read.
+// TestShownDescriptionsAreRight checks that the descriptions in pages and examples match the schema, and can be
+// read.
 func TestShownDescriptionsAreRight(t *testing.T) {
 	t.Parallel()
 	schema := loadSchema(t)
@@ -185,7 +186,7 @@ func TestDescriptionSchemaIsFresh(t *testing.T) {
 		delete(found, name)
 	}
 	if len(found) > 0 {
-		t.Errorf("the schema defines what is no type: %v", slices.Collect(maps.Keys(found)))
+		t.Errorf("the schema defines names that are no types: %v", slices.Collect(maps.Keys(found)))
 	}
 	var kinds []string
 	for _, k := range external.Kinds() {

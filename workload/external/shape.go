@@ -40,7 +40,7 @@ func (w *preparing) table(ctx context.Context, field, name string) ([]rows.Row, 
 	return table, err
 }
 
-// whole reads a file that has requests, and not rows of which to make some.
+// whole reads a file of complete requests.
 func (w *preparing) whole(field, name string, data []byte) error {
 	all, _, err := files.Read(name, data, request.Sources{
 		Open: func(name string) ([]byte, error) { return w.Read(context.Background(), name) },
@@ -56,7 +56,8 @@ func (w *preparing) whole(field, name string, data []byte) error {
 	return err
 }
 
-// recorded are the requests of a file, as they are sent over a wire: to its host, whichever they were sent to before.
+// recorded returns the requests of a file in the form that is sent over a wire: to the host of the wire, instead of
+// the recorded one.
 func (w *preparing) recorded(wire Wire, call CallText, all []request.Request) (Calls, error) {
 	calls := Calls{Messages: call.Messages}
 	hosts := map[string]bool{}
@@ -67,7 +68,7 @@ func (w *preparing) recorded(wire Wire, call CallText, all []request.Request) (C
 		}
 		hosts[at.Host] = true
 		if len(hosts) > 1 && at.Host != wire.Authority {
-			continue // of another service: pages have files of many
+			continue // for another service: recordings of pages contain requests to many
 		}
 		r.URL = at.RequestURI()
 		r.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(f request.Field) bool {
@@ -83,7 +84,7 @@ func (w *preparing) recorded(wire Wire, call CallText, all []request.Request) (C
 	return calls, nil
 }
 
-// shape is a call whose texts have places for values of a row.
+// shape is a call whose texts contain placeholders for values of a row.
 type shape struct {
 	call   CallText
 	path   *rows.Template
@@ -91,7 +92,7 @@ type shape struct {
 	values map[string]rows.Shape     // "body", "message", "send", "variables"
 }
 
-// newShape reads the templates of a call.
+// newShape parses the templates of a call.
 func newShape(field string, call CallText) (*shape, error) {
 	s := &shape{call: call, texts: map[string]*rows.Template{}, values: map[string]rows.Shape{}}
 	var err error
@@ -153,7 +154,7 @@ func (s *shape) fill(row rows.Row) (CallText, error) {
 	return call, nil
 }
 
-// expanded is a call with values in the place of ${NAME}, and the headers of its wire.
+// expanded returns a call with ${NAME} replaced, and with the headers of its wire.
 func (w *preparing) expanded(field string, wire Wire, call CallText) (CallText, error) {
 	var err error
 	expand := func(in string, value string) string {
@@ -180,7 +181,7 @@ func (w *preparing) expanded(field string, wire Wire, call CallText) (CallText, 
 	for name, value := range call.Headers {
 		for other := range headers {
 			if strings.EqualFold(other, name) {
-				delete(headers, other) // the call's own stands
+				delete(headers, other) // the header of the call takes precedence
 			}
 		}
 		headers[name] = expand(field+".headers."+name, value)
@@ -199,7 +200,7 @@ func (w *preparing) expanded(field string, wire Wire, call CallText) (CallText, 
 	return call, err
 }
 
-// fields are the names of what the call has places for, one for each place.
+// fields returns the names that the call uses, one for each placeholder.
 func (s *shape) fields() []string {
 	all := s.path.Fields()
 	for _, name := range slices.Sorted(maps.Keys(s.texts)) {

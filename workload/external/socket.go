@@ -18,21 +18,21 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// sockets are the WebSockets of a client: one for each call in flight, kept between calls.
+// sockets are the WebSockets of a client: one for each call in flight, kept for further calls.
 type sockets struct {
 	wire Wire
 	to   wirelab.Dialing
-	room chan struct{} // one for each that is open and in use
+	room chan struct{} // one element for each connection in use
 
 	mu     sync.Mutex // guards all below
 	idle   []*socket
 	closed bool
 }
 
-// socket is one connection, which has been opened for a request: its path and its fields belong to the handshake.
+// socket is one connection, opened for a request: its path and fields belong to the handshake.
 type socket struct {
 	*websocket.Conn
-	stream net.Conn // under it
+	stream net.Conn // below the WebSocket
 	of     *prepared
 }
 
@@ -40,7 +40,7 @@ func newSockets(w Wire, to wirelab.Dialing) *sockets {
 	return &sockets{wire: w, to: to, room: make(chan struct{}, to.ConnectionCount())}
 }
 
-// call implements [port]: it sends what the request has, and reads its messages.
+// call implements [port]: it sends the messages of the request, and reads its replies.
 func (p *sockets) call(ctx context.Context, c *prepared, s *scratch) (request.Reply, error) {
 	select {
 	case p.room <- struct{}{}:
@@ -58,14 +58,14 @@ func (p *sockets) call(ctx context.Context, c *prepared, s *scratch) (request.Re
 		err = ctx.Err()
 	}
 	if err != nil {
-		_ = on.CloseNow() // what is still on its way would be taken for the next call's
+		_ = on.CloseNow() // data still in flight would be taken for the reply to the next call
 		return request.Reply{}, failed(ctx, p.wire, ended(err))
 	}
 	p.give(on)
 	return reply, nil
 }
 
-// ended tells of a close frame what it says.
+// ended returns the error for a close frame.
 func ended(err error) error {
 	if status := websocket.CloseStatus(err); status >= 0 {
 		return wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the server closed the WebSocket: %v", status)
@@ -73,7 +73,7 @@ func ended(err error) error {
 	return err
 }
 
-// exchange is what one call does on an open connection.
+// exchange makes one call on an open connection.
 func (s *socket) exchange(c *prepared, into *scratch) (request.Reply, error) {
 	messages := c.Messages
 	if messages == nil && c.Body != nil {
@@ -81,7 +81,7 @@ func (s *socket) exchange(c *prepared, into *scratch) (request.Reply, error) {
 	}
 	for i, m := range messages {
 		kind := websocket.MessageText
-		if i < len(c.Binary) && c.Binary[i] || !utf8.Valid(m) { // a text is UTF-8 (RFC 6455, 5.6)
+		if i < len(c.Binary) && c.Binary[i] || !utf8.Valid(m) { // a text message must be UTF-8 (RFC 6455, 5.6)
 			kind = websocket.MessageBinary
 		}
 		if err := s.Write(context.Background(), kind, m); err != nil {
@@ -133,7 +133,7 @@ func (p *sockets) take(ctx context.Context, c *prepared) (*socket, error) {
 	}
 	var old *socket
 	if len(p.idle) > 0 && len(p.idle) >= cap(p.room) {
-		old, p.idle = p.idle[0], p.idle[1:] // of another path: connections are bounded in sum
+		old, p.idle = p.idle[0], p.idle[1:] // of another path: the total number of connections is bounded
 	}
 	p.mu.Unlock()
 	if old != nil {
@@ -142,7 +142,7 @@ func (p *sockets) take(ctx context.Context, c *prepared) (*socket, error) {
 	return p.open(ctx, c)
 }
 
-// give keeps a connection for the next call.
+// give keeps a connection for a later call.
 func (p *sockets) give(s *socket) {
 	p.mu.Lock()
 	closed := p.closed
@@ -155,7 +155,7 @@ func (p *sockets) give(s *socket) {
 	}
 }
 
-// open opens a connection. Each has a transport of its own, so that its net.Conn is known.
+// open opens a connection. Each has a separate transport, so that its net.Conn is known.
 func (p *sockets) open(ctx context.Context, c *prepared) (*socket, error) {
 	var stream net.Conn
 	protocols := new(http.Protocols)
@@ -198,7 +198,7 @@ func (p *sockets) open(ctx context.Context, c *prepared) (*socket, error) {
 	return &socket{Conn: conn, stream: stream, of: c}, nil
 }
 
-// end closes a connection well, if the server lets it.
+// end closes a connection with a handshake, if the server answers.
 func (s *socket) end() {
 	timer := time.AfterFunc(farewell, func() { _ = s.stream.Close() })
 	defer timer.Stop()

@@ -9,17 +9,17 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// textBody is the most of a body that a text shows, in bytes.
+// textBody is the maximum length of a body in a text, in bytes.
 const textBody = 2000
 
-// Text shows a request as it is sent.
+// Text renders a request in the form that is sent.
 func Text(w Wire, r request.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/%s\n", r.Method, r.URL, strings.TrimPrefix(w.Version, "http"))
 	fmt.Fprintf(&b, "Host: %s\n", w.Authority)
 	for _, f := range r.Fields {
 		value := f.Value
-		// what an earlier step is to give is no secret yet
+		// a placeholder for a value of an earlier step is not secret
 		if request.Secret(f.Name) && !strings.Contains(value, "{{") {
 			value = wirelab.Hidden
 		}
@@ -33,7 +33,7 @@ func Text(w Wire, r request.Request) string {
 	return b.String()
 }
 
-// shown is a body for people.
+// shown renders a body for people.
 func shown(body []byte) string {
 	switch {
 	case !utf8.Valid(body):
@@ -44,10 +44,10 @@ func shown(body []byte) string {
 	return string(body) + "\n"
 }
 
-// saidMost is the most bytes of what a service says of an error.
+// saidMost is the maximum length in bytes of an error text of a service.
 const saidMost = 500
 
-// shortened is what a service says of an error, if it says much.
+// shortened returns an error text of a service, cut if it is long.
 func shortened(text string) string {
 	if len(text) <= saidMost {
 		return text

@@ -8,7 +8,7 @@ import (
 	"wirelab/internal/certs"
 )
 
-// TLS is how a wire is reached over TLS, with the texts of the files.
+// TLS configures TLS for a wire, with the contents of the files.
 type TLS struct {
 	CA       []byte `json:"ca,omitempty"`
 	Cert     []byte `json:"cert,omitempty"`
@@ -17,7 +17,7 @@ type TLS struct {
 	Insecure bool   `json:"insecure,omitempty"`
 }
 
-// pemLimit is the most bytes of a file of certificates, or of a key.
+// pemLimit is the maximum length in bytes of a file of certificates, or of a key.
 const pemLimit = 512 << 10
 
 // tls reads the files that a wire names.
@@ -50,7 +50,7 @@ func (w *preparing) tls(ctx context.Context, field string, text TLSText) (*TLS, 
 	return t, nil
 }
 
-// Reach is [WireText.Read], with what the files hold that the text names.
+// Reach is [WireText.Read], and also reads the files that the text names.
 func (w WireText) Reach(ctx context.Context, field string, from Sources) (Wire, error) {
 	wire, err := w.Read(field)
 	if err != nil {
@@ -60,7 +60,7 @@ func (w WireText) Reach(ctx context.Context, field string, from Sources) (Wire, 
 	return wire, err
 }
 
-// apply sets what a client over the wire is to trust and to show.
+// apply sets the trusted authorities and the client certificate of a client over the wire.
 func (t *TLS) apply(to *wirelab.Dialing) (err error) {
 	if t == nil {
 		return nil
@@ -83,13 +83,13 @@ func (t *TLS) apply(to *wirelab.Dialing) (err error) {
 	return nil
 }
 
-// Trust sets what a client over the wire needs to know of TLS.
+// Trust sets the TLS settings of a client over the wire.
 func (w Wire) Trust(to *wirelab.Dialing) error {
 	if err := w.TLS.apply(to); err != nil {
 		return err
 	}
 	if w.Secure && to.ServerName == "" {
-		to.ServerName = w.Authority // the address may be a socket's, or a proxy's
+		to.ServerName = w.Authority // the address may be that of a socket or a proxy
 		if host, _, err := net.SplitHostPort(w.Authority); err == nil {
 			to.ServerName = host
 		}

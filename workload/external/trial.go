@@ -9,21 +9,22 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Trial is what calls tell before any load.
+// Trial is the result of calls made before any load.
 type Trial struct {
 	Request request.Request
 	Reply   request.Reply
-	// Text is the reply's body for people: JSON where it can be.
+	// Text is the body of the reply for people: as JSON if possible.
 	Text []byte
-	// Vary are JSON pointers to where the replies to two equal calls differed. Whole is that they differed as a whole.
+	// Vary are JSON pointers to the differences between the replies to two equal calls. Whole says that they differ
+	// completely.
 	Vary  []string
 	Whole bool
-	// Once is that the first call was answered well and the second, equal one was not: the error is of that one.
+	// Once says that the first call succeeded and the second, equal one failed: the error is that of the second.
 	Once bool
 }
 
-// Try makes the first call of an operation over a wire; twice tells what differs in the replies from call to call. A
-// status that says that the call failed is an error, with the trial that had it.
+// Try makes the first call of an operation over a wire. With twice it makes it again and reports the differences
+// between the replies. If the status says that the call failed, Try returns an error together with the trial.
 func (p *Prepared) Try(
 	ctx context.Context, wire string, to wirelab.Dialing, operation string, twice bool,
 ) (t Trial, err error) {
@@ -43,10 +44,10 @@ func (p *Prepared) Try(
 	if err != nil {
 		return t, err
 	}
-	defer func() { _ = over.Close() }() // what was wanted has come, or has failed
+	defer func() { _ = over.Close() }() // the reply has arrived, or failed
 	if l.chain != nil {
 		if t, err = l.chain.tried(ctx, over); err == nil && twice {
-			_, err = l.chain.tried(ctx, over) // judged by the first
+			_, err = l.chain.tried(ctx, over) // the first reply is the judge
 		}
 		return t, err
 	}
@@ -86,7 +87,7 @@ func (l *loaded) tried(ctx context.Context, over port, s *scratch) (reply reques
 	return reply, text, err
 }
 
-// Says tells what is compared of the replies to an operation over a wire, and what is not.
+// Says describes which parts of the replies to an operation over a wire are compared, and which are not.
 func (p *Prepared) Says(wire, operation string) string {
 	i := slices.IndexFunc(p.Operations, func(o Operation) bool { return o.Name == operation })
 	if i < 0 {
@@ -101,7 +102,7 @@ func (p *Prepared) Says(wire, operation string) string {
 		}
 		return chain.says()
 	}
-	j, err := judge.New(calls.Rule) // the requests, which may be many, say nothing of it
+	j, err := judge.New(calls.Rule) // requests, which may be many, are not needed for it
 	if err != nil {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Libraries that call.
+// Client libraries.
 const (
 	netHTTP  = "net/http"
 	quicGo   = "quic-go"
@@ -19,7 +19,7 @@ const (
 	coderWeb = "coder/websocket"
 )
 
-// library is the one that calls over a wire.
+// library returns the client library of the wire.
 func (w Wire) library() string {
 	switch {
 	case w.Kind == GRPC:
@@ -32,7 +32,8 @@ func (w Wire) library() string {
 	return netHTTP
 }
 
-// Work returns the service as a work: a cell for each of its wires. No cell can be served: the servers are not ours.
+// Work returns the service as a work: a cell for each of its wires. Cells cannot be served, because the servers are
+// not ours.
 func (p *Prepared) Work() wirelab.Work {
 	work := wirelab.Work{Name: p.Service}
 	for i := range p.Operations {
@@ -47,7 +48,7 @@ func (p *Prepared) Work() wirelab.Work {
 	return work
 }
 
-// Cell is the cell of a wire.
+// Cell returns the cell of a wire.
 func (p *Prepared) Cell(wire string) (wirelab.Cell, error) {
 	w, known := p.wire(wire)
 	if !known {
@@ -84,7 +85,7 @@ func (p *Prepared) cell(w Wire) wirelab.Cell {
 	return cell
 }
 
-// hole is why a wire cannot carry an operation; "" if it can.
+// hole returns why a wire cannot carry an operation; "" if it can.
 func (p *Prepared) hole(o *Operation, w Wire) string {
 	if _, carried := o.Calls[w.Name]; carried {
 		return ""
@@ -96,7 +97,7 @@ func (p *Prepared) hole(o *Operation, w Wire) string {
 	return fmt.Sprintf("the description of %s gives it no call over %s", p.Service, w.Name)
 }
 
-// rawHole is why the raw driver cannot carry any operation over the wire; "" if it can.
+// rawHole returns why the raw driver cannot carry any operation over the wire; "" if it can.
 func (w Wire) rawHole() string {
 	switch {
 	case w.Version == HTTP3:
@@ -113,7 +114,7 @@ func (w Wire) rawHole() string {
 	return ""
 }
 
-// rawHole is why the raw driver cannot carry an operation over a wire; "" if it can.
+// rawHole returns why the raw driver cannot carry an operation over a wire; "" if it can.
 func rawHole(o *Operation, w Wire) string {
 	if why := w.rawHole(); why != "" {
 		return why
@@ -134,7 +135,7 @@ func rawHole(o *Operation, w Wire) string {
 	return ""
 }
 
-// RawWhy is why the raw driver cannot carry an operation over a wire; "" if it can.
+// RawWhy returns why the raw driver cannot carry an operation over a wire; "" if it can.
 func (p *Prepared) RawWhy(operation, wire string) string {
 	w, _ := p.wire(wire)
 	i := slices.IndexFunc(p.Operations, func(o Operation) bool { return o.Name == operation })
@@ -144,7 +145,8 @@ func (p *Prepared) RawWhy(operation, wire string) string {
 	return rawHole(&p.Operations[i], w)
 }
 
-// series is in which order a caller sends an operation's requests: all of them, from one that its seed chooses.
+// series returns the order in which a caller sends the requests of an operation: all of them, starting with one
+// that its seed selects.
 func series(n int, seed uint64) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -153,7 +155,7 @@ func series(n int, seed uint64) []int {
 	return order
 }
 
-// over is the raw driver's wire.
+// over returns the wire of the raw driver.
 func (w Wire) over() raw.Over {
 	over := raw.Over{Version: raw.HTTP1, Secure: w.Secure}
 	if w.Version == HTTP2 {

@@ -61,7 +61,7 @@ func TestIgnoredTime(t *testing.T) {
 	}
 }
 
-// What a server may answer, and what a user is told of it, by both ways to call.
+// TestReplies checks the error messages for wrong replies of a server, with both kinds of clients.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

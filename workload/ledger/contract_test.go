@@ -171,13 +171,13 @@ func TestReferenceIsCheap(t *testing.T) { // not parallel: it counts what the pr
 		s := d.New()
 		known, unknown := ledger.AccountID{ID: "0.0.100003"}, ledger.AccountID{ID: "0.0.1"}
 		if _, err := s.GetBalance(t.Context(), unknown); err == nil {
-			t.Error("an account nobody has is there")
+			t.Error("an unknown account was found")
 		}
 		if n := testing.AllocsPerRun(100, func() { _, _ = s.GetBalance(t.Context(), known) }); n > 0 {
 			t.Errorf("data %q: a balance allocates %v times", name, n)
 		}
-		// A page of 100 has a slice for its transactions and another for what
-		// is read of the log, with one text for all ids.
+		// A page of 100 has a slice for its transactions and another for the part of the log it read, with one text
+		// for all ids.
 		page := ledger.Page{After: "tx-000000500", Limit: 100}
 		if n := testing.AllocsPerRun(100, func() { _, _ = s.GetTransactions(t.Context(), page) }); n > 6 {
 			t.Errorf("data %q: a page allocates %v times", name, n)
@@ -431,7 +431,7 @@ func TestEqualSeesEveryField(t *testing.T) {
 	sent.Due, sent.Sent, second.Sequence = 2, 2, 2
 	if !e.Equal(sent) || e.Equal(second) || e.Equal(ledger.Event{Transaction: later, Stamp: e.Stamp}) ||
 		e.String() != sent.String() {
-		t.Error("events are told apart by when they were sent, or not by what they are")
+		t.Error("events differ by the time of sending, or do not differ by their contents")
 	}
 }
 

@@ -13,16 +13,15 @@ import (
 	"wirelab"
 )
 
-// The bounds of a data set's size.
+// Limits of the size of a data set.
 const (
-	accountsLeast     = 4 // two that requests ask for and two set aside
+	accountsLeast     = 4 // two for requests and two set aside
 	accountsLimit     = 10_000_000
 	transactionsLimit = 100_000_000
 )
 
-// Accounts are numbered from firstAccount behind accountStem, transactions
-// from 1 behind transactionStem with leading zeros, so that every id of a log
-// takes the same bytes.
+// Account ids are accountStem and a number from firstAccount; transaction ids are transactionStem and a number from
+// 1 with leading zeros, so that every id of a log has the same length.
 const (
 	accountStem       = "0.0."
 	firstAccount      = 100_000
@@ -30,17 +29,16 @@ const (
 	transactionDigits = 9
 )
 
-// SeedVersion counts the changes of what a data set of a given name holds: a
-// database that was filled by another version holds other data. A test fails
-// when the data change and this does not.
+// SeedVersion changes whenever the contents of a data set with a given name change: a database that was filled by
+// another version holds other data. A test fails if the data change and this does not.
 const SeedVersion = 1
 
-// seedEnd is where the log of every data set ends, and logSpan how long it is.
+// seedEnd is the end of the log of every data set, and logSpan its duration.
 var seedEnd = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const logSpan = 24 * time.Hour
 
-// The data sets of [Data]. They are shared by every service of the process.
+// The data sets of [Data], shared by all services of the process.
 var (
 	usual = sync.OnceValue(func() *Set { return newSet(10_000, 100_000) })
 	small = sync.OnceValue(func() *Set { return newSet(100, 1_000) })
@@ -55,7 +53,7 @@ func Data() []wirelab.Data[Service] {
 	return []wirelab.Data[Service]{dataOf(usual()), dataOf(small())}
 }
 
-// Sized returns the data set of any size within bounds, by its name.
+// Sized returns the data set of any valid size, by its name.
 func Sized(name string) (wirelab.Data[Service], error) {
 	set, err := SetOf(name)
 	if err != nil {
@@ -72,8 +70,8 @@ func dataOf(set *Set) wirelab.Data[Service] {
 	}
 }
 
-// SetOf returns the data set of a name such as "10000x100000"; "" is the
-// default. Any other text is InvalidArgument.
+// SetOf returns the data set with a name such as "10000x100000"; "" is the default. Any other text is
+// InvalidArgument.
 func SetOf(name string) (*Set, error) {
 	for _, known := range []*Set{usual(), small()} {
 		if name == known.Name() || name == "" {
@@ -97,9 +95,9 @@ func SetOf(name string) (*Set, error) {
 
 func sizeName(accounts, transactions int) string { return fmt.Sprintf("%dx%d", accounts, transactions) }
 
-// Set is a data set. It is never changed, and takes no memory to speak of:
-// what is in it follows from the number of the account or transaction alone.
-// Only the index by account, 8 bytes a transaction, is kept, once it is needed.
+// Set is a data set. It is immutable, and takes almost no memory: its contents follow from the number of the
+// account or transaction alone. Only the index by account, 8 bytes for each transaction, is stored, once it is
+// needed.
 type Set struct {
 	accounts, transactions int
 	index                  func() index
@@ -114,20 +112,20 @@ func newSet(accounts, transactions int) *Set {
 // Name returns the set's size as its name.
 func (s *Set) Name() string { return sizeName(s.accounts, s.transactions) }
 
-// Seed says what a database that holds the set was filled with: two databases
-// of one seed hold the same.
+// Seed identifies the contents of a database that holds the set: two databases with the same seed hold the same
+// data.
 func (s *Set) Seed() string { return fmt.Sprintf("v%d %s", SeedVersion, s.Name()) }
 
-// Size returns how many accounts and transactions there are.
+// Size returns the number of accounts and of transactions.
 func (s *Set) Size() (accounts, transactions int) { return s.accounts, s.transactions }
 
-// Known returns the ids that requests of [Known] are drawn from: a stem, with the numbers of an inclusive range behind
-// it.
+// Known returns the ids that requests of [Known] are drawn from: a stem, followed by a number of an inclusive
+// range.
 func (s *Set) Known() (stem string, first, last int) {
 	return accountStem, firstAccount, firstAccount + s.accounts - s.Aside() - 1
 }
 
-// Accounts returns every account with its balance, in the order of their ids' numbers.
+// Accounts returns every account with its balance, in the order of the numbers in their ids.
 func (s *Set) Accounts() iter.Seq[Balance] {
 	return func(yield func(Balance) bool) {
 		for i := range s.accounts {
@@ -157,7 +155,7 @@ func (s *Set) Transactions() iter.Seq[Entry] {
 // drawn postings.
 func (s *Set) Aside() int { return max(2, s.accounts/10) }
 
-// The streams of random numbers that a set is drawn from.
+// The streams of random numbers from which a set is drawn.
 const (
 	drawsOfBalance = iota + 1
 	drawsOfUpdate
@@ -169,8 +167,8 @@ const (
 	drawsOfTie
 )
 
-// draw returns the nth random number of a stream: the finaliser of SplitMix64
-// over a counter. A generator with a state would have to be run up to the nth.
+// draw returns the nth random number of a stream: the finaliser of SplitMix64 over a counter. A generator with a
+// state would have to be advanced n times.
 func draw(stream, n int) uint64 {
 	x := (uint64(stream)<<40 + uint64(n)) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -186,12 +184,12 @@ func below(u uint64, n int64) int64 {
 
 const (
 	balanceMost  = 100_000_000_000 // of a data set
-	balanceAside = 10_000_000_000  // least of an account set aside: a load never empties it
+	balanceAside = 10_000_000_000  // minimum of an account set aside: a load never empties it
 	amountMost   = 10_000_000_000  // of a transaction of a data set
 	updatedSpan  = 30 * 24 * time.Hour
 )
 
-// balance returns what is in the account of an index, without its id.
+// balance returns the balance of the account with an index, without its id.
 func (s *Set) balance(i int) Balance {
 	least := int64(0)
 	if i >= s.accounts-s.Aside() {
@@ -211,8 +209,7 @@ func (s *Set) sides(n int) (from, to int) {
 	return from, (from + step) % s.accounts
 }
 
-// stamp returns when the nth transaction, from 0, was posted. One in sixteen
-// has the timestamp of the one before it.
+// stamp returns the time of the nth transaction, from 0. One in sixteen has the timestamp of the one before it.
 func (s *Set) stamp(n int) time.Time {
 	for n > 0 && draw(drawsOfTie, n)%16 == 0 {
 		n--
@@ -243,13 +240,12 @@ func kind(n int) string {
 
 func amount(n int) int64 { return 1 + below(draw(drawsOfAmount, n), amountMost) }
 
-// run returns at most most transactions from the nth on.
+// run returns up to most transactions from the nth on.
 func (s *Set) run(n, most int) []Entry {
 	return s.entries(max(0, min(most, s.transactions-n)), func(i int) int { return n + i })
 }
 
-// entries returns count transactions, the ith of which has the index that
-// number gives, from 0. Their ids share one string.
+// entries returns count transactions; number maps i to the index, from 0, of the ith. Their ids share one string.
 func (s *Set) entries(count int, number func(i int) int) []Entry {
 	all := make([]Entry, count)
 	ends := make([][3]int, count)
@@ -299,7 +295,7 @@ func appendTransactionID(text []byte, n int) []byte {
 
 func transactionID(n int) string { return string(appendTransactionID(nil, n)) }
 
-// account returns the index of the account of an id.
+// account returns the index of the account with an id.
 func (s *Set) account(id string) (int, bool) {
 	number, ok := strings.CutPrefix(id, accountStem)
 	if !ok || number == "" || number[0] == '0' {
@@ -309,7 +305,7 @@ func (s *Set) account(id string) (int, bool) {
 	return n - firstAccount, ok && n >= firstAccount && n < firstAccount+s.accounts
 }
 
-// transaction returns the index of the transaction of an id.
+// transaction returns the index of the transaction with an id.
 func (s *Set) transaction(id string) (int, bool) {
 	number, ok := strings.CutPrefix(id, transactionStem)
 	if !ok || len(number) != transactionDigits {
@@ -319,7 +315,7 @@ func (s *Set) transaction(id string) (int, bool) {
 	return n - 1, ok && n >= 1 && n <= s.transactions
 }
 
-// digits reads a number of at most nine digits, without a sign.
+// digits parses a number of at most nine digits, without a sign.
 func digits(text string) (n int, ok bool) {
 	if len(text) > transactionDigits {
 		return 0, false
@@ -340,7 +336,7 @@ type index struct {
 	of    []uint32
 }
 
-// makeIndex counts and then fills: two passes over the log.
+// makeIndex builds the index in two passes over the log: it counts, then fills.
 func (s *Set) makeIndex() index {
 	x := index{first: make([]uint32, s.accounts+2), of: make([]uint32, 2*s.transactions)}
 	for n := range s.transactions {
@@ -351,7 +347,7 @@ func (s *Set) makeIndex() index {
 	for i := range s.accounts {
 		x.first[i+2] += x.first[i+1]
 	}
-	for n := range s.transactions { // first[i+1] is where the next of account i goes
+	for n := range s.transactions { // first[i+1] is the position of the next transaction of account i
 		from, to := s.sides(n)
 		for _, i := range [2]int{from, to} {
 			x.of[x.first[i+1]] = uint32(n)

@@ -10,14 +10,14 @@ import (
 	"wirelab"
 )
 
-// Memory is the reference service: the oracle of the conformance suite, and
-// what servers serve that are told no database. It is safe for concurrent use.
+// Memory is the reference service: the oracle of the conformance suite, and the service of servers without a
+// database. It is safe for concurrent use.
 type Memory struct {
-	set   *Set // shared with others and never changed, so read without lock
-	limit int  // PostedLimit; less in a test
+	set   *Set // shared and immutable, so read without the lock
+	limit int  // PostedLimit; lower in a test
 
 	mu      sync.RWMutex // guards all below but bell
-	posted  []record     // behind the set's log, in order; len <= limit
+	posted  []record     // after the set's log, in order; len <= limit
 	byID    map[string]int32
 	changed map[int]holding // accounts in posted, by index
 	bell    Bell
@@ -31,7 +31,7 @@ type record struct {
 	at       time.Time
 }
 
-// holding is what is in an account, and where in posted it is named.
+// holding is the balance of an account, and the indexes in posted that name it.
 type holding struct {
 	amount  int64
 	updated time.Time
@@ -40,8 +40,8 @@ type holding struct {
 
 var _ Service = (*Memory)(nil)
 
-// over returns a reference service over a data set. It is cheap, whatever the
-// size of the set: a load makes one for each call that posts.
+// over returns a reference service over a data set. It is cheap for a set of any size: a load makes one for each
+// call that posts.
 func over(set *Set) *Memory { return &Memory{set: set, limit: PostedLimit} }
 
 // GetBalance implements [Service].
@@ -64,7 +64,7 @@ func (m *Memory) GetBalances(_ context.Context, ids AccountIDs) (Balances, error
 		return Balances{}, err
 	}
 	all := Balances{Verdicts: make([]Verdict, len(ids.IDs))}
-	m.mu.RLock() // over all of them: the balances are of one moment
+	m.mu.RLock() // for all of them: the balances are of one moment
 	defer m.mu.RUnlock()
 	for i, id := range ids.IDs {
 		v := &all.Verdicts[i]
@@ -74,7 +74,7 @@ func (m *Memory) GetBalances(_ context.Context, ids AccountIDs) (Balances, error
 	return all, nil
 }
 
-// balance returns the balance of an account, if there is one. m.mu is held.
+// balance returns the balance of an account, if it exists. m.mu is held.
 func (m *Memory) balance(id string) (Balance, bool) {
 	i, ok := m.set.account(id)
 	if !ok {
@@ -129,7 +129,7 @@ func (m *Memory) PostTransaction(_ context.Context, posting Posting) (Transactio
 	return posting.Done(at), nil
 }
 
-// stored returns the transaction of an id, if there is one. m.mu is held.
+// stored returns the transaction with an id, if it exists. m.mu is held.
 func (m *Memory) stored(id string) (Transaction, bool) {
 	position, ok := m.position(id)
 	if !ok {
@@ -138,7 +138,7 @@ func (m *Memory) stored(id string) (Transaction, bool) {
 	return m.read(position-1, "", 1)[0].Transaction, true
 }
 
-// position returns the position of the transaction of an id. m.mu is held.
+// position returns the position of the transaction with an id. m.mu is held.
 func (m *Memory) position(id string) (int64, bool) {
 	if n, ok := m.set.transaction(id); ok {
 		return int64(n) + 1, true
@@ -147,7 +147,7 @@ func (m *Memory) position(id string) (int64, bool) {
 	return int64(m.set.transactions) + int64(place) + 1, ok
 }
 
-// holding returns what is in the account of an index. m.mu is held.
+// holding returns the holding of the account with an index. m.mu is held.
 func (m *Memory) holding(i int) holding {
 	if h, ok := m.changed[i]; ok {
 		return h
@@ -255,7 +255,7 @@ func (m *Memory) entry(place int) Entry {
 
 // Wait implements [Source].
 func (l memoryLog) Wait(ctx context.Context, head int64) (int64, error) {
-	if end := int64(l.set.transactions); end > head { // which the bell was never rung for
+	if end := int64(l.set.transactions); end > head { // the bell was never rung for the set's log
 		return end, nil
 	}
 	return l.bell.Wait(ctx, head)

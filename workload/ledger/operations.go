@@ -7,7 +7,7 @@ import (
 	"wirelab"
 )
 
-// Known is the way to ask only for accounts there are.
+// Known is the way to draw requests for existing accounts only.
 const Known = "known"
 
 const (
@@ -18,17 +18,15 @@ const (
 	amountDrawn = 1_000
 )
 
-// Operations are the five calls and how requests for them are drawn, for the
-// data set of [New].
+// Operations returns the five calls and the ways to draw their requests, for the data set of [New].
 func Operations() []wirelab.Operation[Service] { return operations(usual()) }
 
-// operations are the calls for a data set. What is set aside, and what lies
-// behind the set's log, is in no reply but those of postings; and an id nobody
-// has is one that nobody posts.
+// operations returns the calls for a data set. Accounts that are set aside, and the log after that of the set, are
+// in no reply except those of postings. Unknown ids are ids that are never posted.
 func operations(s *Set) []wirelab.Operation[Service] {
 	asked := s.accounts - s.Aside()
 	known := func(r *rand.Rand) string { return accountID(r.IntN(asked)) }
-	// One in four is unknown, so that NotFound too is on every wire.
+	// One in four is unknown, so that every wire carries NotFound too.
 	drawn := func(r *rand.Rand) string {
 		if r.IntN(4) == 0 {
 			return accountStem + strconv.Itoa(r.IntN(firstAccount))
@@ -39,7 +37,7 @@ func operations(s *Set) []wirelab.Operation[Service] {
 		ids := AccountIDs{IDs: make([]string, n)}
 		for i := range ids.IDs {
 			if i > 0 && r.IntN(8) == 0 {
-				ids.IDs[i] = ids.IDs[r.IntN(i)] // the same again
+				ids.IDs[i] = ids.IDs[r.IntN(i)] // a repeated id
 				continue
 			}
 			ids.IDs[i] = id(r)
@@ -66,15 +64,14 @@ func operations(s *Set) []wirelab.Operation[Service] {
 		wirelab.Feeding("StreamTransactions", func(r *rand.Rand) Feed {
 			return s.window(r, streamDrawn, known)
 		}, Service.StreamTransactions, func(rate int64) Feed {
-			return Feed{Rate: rate, Limit: int64(s.transactions)} // what others post is no part of it
+			return Feed{Rate: rate, Limit: int64(s.transactions)} // excludes what others post
 		}),
 	}
 }
 
-// window draws a part of the set's log of 1 to most transactions: from the
-// beginning, behind one, or since a time; all of them or those of an account.
-// One of an account may have fewer, for nobody else posts there; one of all
-// ends inside the set's log.
+// window draws a part of the set's log of 1 to most transactions: from the beginning, after one, or since a time;
+// all of them or those of an account. One of an account may have fewer, since other callers do not post there; one
+// of all ends inside the set's log.
 func (s *Set) window(r *rand.Rand, most int, account func(*rand.Rand) string) Feed {
 	w := Feed{Limit: int64(1 + r.IntN(most))}
 	if s.transactions == 0 || r.IntN(3) == 0 {
@@ -101,9 +98,8 @@ func (s *Set) window(r *rand.Rand, most int, account func(*rand.Rand) string) Fe
 	return w
 }
 
-// posting draws a posting between two of the accounts that are set aside, so
-// small that none of them is emptied by a load, under an id that no other call
-// has: among 1.8e19 of them a clash is not to be expected.
+// posting draws a posting between two of the accounts that are set aside. It is so small that a load empties none
+// of them, and has an id that no other call has: with 1.8e19 of them a collision is not to be expected.
 func (s *Set) posting(r *rand.Rand) Posting {
 	first, n := s.accounts-s.Aside(), s.Aside()
 	from := r.IntN(n)

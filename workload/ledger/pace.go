@@ -9,13 +9,12 @@ import (
 	"wirelab"
 )
 
-// readAhead is how many transactions a stream reads at once. It reads the next
-// as many while half of these are still to be sent.
+// readAhead is how many transactions a stream reads at once. It reads the next batch while half of the last is
+// still to be sent.
 const readAhead = 256
 
-// Stream answers StreamTransactions from a source, on the schedule that the
-// contract gives: the one place where events are stamped and timed, so that
-// memory and every database send alike.
+// Stream implements StreamTransactions over a source, on the schedule of the contract. It is the only place where
+// events are numbered and timed, so that memory and every database behave the same.
 func Stream(ctx context.Context, feed Feed, source Source) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := feed.Validate(); err != nil {
@@ -51,28 +50,28 @@ func Stream(ctx context.Context, feed Feed, source Source) iter.Seq2[Event, erro
 	}
 }
 
-// stampOf returns the stamp of the nth event, which is sent now. A zero due is now.
+// stampOf returns the stamp of the nth event, which is sent now. A zero due means now.
 func stampOf(n uint64, due time.Time) wirelab.Stamp {
 	sent := time.Now().UnixNano()
 	if due.IsZero() {
 		return wirelab.Stamp{Sequence: n, Due: sent, Sent: sent}
 	}
-	// The two clocks in a time are read one after the other, so what is sent in
-	// time may seem some nanoseconds early.
+	// The two clocks in a time are read one after the other, so an event sent on time may seem some nanoseconds
+	// early.
 	return wirelab.Stamp{Sequence: n, Due: due.UnixNano(), Sent: max(sent, due.UnixNano())}
 }
 
-// pace keeps a stream to its schedule. It never skips: an event that is late
-// is due in the past, and so is sent at once.
+// pace keeps a stream to its schedule. It never skips: an event that is late is due in the past, and so is sent at
+// once.
 type pace struct {
 	rate  int64       // events per second; 0: none
 	begin time.Time   // when the first event of the schedule is due
 	count int64       // events of the schedule so far
-	timer *time.Timer // nil until it is needed
+	timer *time.Timer // created when first needed
 }
 
-// wait returns when the next event is due, once it is. anew says that the event
-// was not there before now: it is due now, unless its turn is yet to come.
+// wait waits until the next event is due, and returns that time. anew says that the event has just become
+// available: then it is due now, unless its turn is later.
 func (p *pace) wait(ctx context.Context, anew bool) (due time.Time, err error) {
 	if p.rate == 0 {
 		return time.Time{}, ctx.Err()
@@ -100,9 +99,8 @@ func (p *pace) wait(ctx context.Context, anew bool) (due time.Time, err error) {
 	}
 }
 
-// after returns how long after the first the event behind n others is due. The
-// whole seconds are taken out, or the product would not fit 64 bits after 2.5
-// hours at the highest rate.
+// after returns the time from the first event of the schedule to the one n events later. Whole seconds are
+// separated, since the product would exceed 64 bits after 2.5 hours at the highest rate.
 func after(n, rate int64) time.Duration {
 	return time.Duration(n/rate)*time.Second + time.Duration(n%rate)*time.Second/time.Duration(rate)
 }

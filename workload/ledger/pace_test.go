@@ -127,8 +127,8 @@ func TestScheduleIsAbsolute(t *testing.T) {
 	}
 }
 
-// A page that takes long to read holds nothing up as long as it takes less
-// time than sending what is there.
+// TestPagesAreReadAhead checks that a slow read of a page delays nothing as long as it takes less time than sending
+// the events already read.
 func TestPagesAreReadAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestLateEventsCatchUp(t *testing.T) {
 	})
 }
 
-// A reader at half the rate gets everything in twice the time, and holds back
-// the stream: what is read ahead is bounded.
+// TestSlowReaderIsWaitedFor checks that a reader at half the rate gets everything in twice the time, and holds back
+// the stream: reading ahead is bounded.
 func TestSlowReaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []int64{0, 1000} {
@@ -226,8 +226,8 @@ func TestReaderThatLeaves(t *testing.T) {
 	}
 }
 
-// A follower gets what is posted the moment it is, if it is not before its
-// turn; waiting is no lateness, so there is nothing to catch up with.
+// TestFollowerGoesOnFromNow checks that a follower gets a posting at once unless it is before its turn, and that
+// waiting for a posting is not lateness, so there is nothing to catch up with.
 func TestFollowerGoesOnFromNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestFollowerGoesOnFromNow(t *testing.T) {
 	})
 }
 
-// While a follower can not keep up with what is posted it has a schedule to
+// TestFollowerThatIsLateCatchesUp checks that a follower that cannot keep up with the postings has a schedule to
 // catch up with, at the end of each page too.
 func TestFollowerThatIsLateCatchesUp(t *testing.T) {
 	t.Parallel()
@@ -343,7 +343,7 @@ func TestReadThatFails(t *testing.T) {
 	}
 }
 
-// A stream that is told how many reads no more than those.
+// TestLimitIsNotReadBeyond checks that a stream with a limit reads no more than that.
 func TestLimitIsNotReadBeyond(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int64]string{
@@ -415,8 +415,7 @@ func TestScheduleDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// A bell rung for less tells nobody; whoever waits for more than it was rung
-// for goes on waiting.
+// TestBell checks that a ring for a lower position wakes no waiter: each waits until the position it needs is rung.
 func TestBell(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -444,7 +443,7 @@ func TestBell(t *testing.T) {
 			t.Errorf("after a ring for less, what it was rung for before is %d, %v", got, err)
 		}
 		if got, err := b.Wait(ctx, 5); got != 0 || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("nobody rang, and it brought %d, %v", got, err)
+			t.Errorf("without a ring it returned %d, %v", got, err)
 		}
 	})
 }

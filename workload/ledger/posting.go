@@ -6,10 +6,10 @@ import (
 	"wirelab"
 )
 
-// What follows decides a posting, once for memory and every database.
+// The functions below decide a posting, for memory and every database alike.
 
-// Again answers a posting whose ID is that of a stored transaction: with what
-// is stored if it is the same posting, else with Conflict.
+// Again answers a posting whose ID is that of a stored transaction: with the stored one if it is the same posting,
+// else with Conflict.
 func (p Posting) Again(stored Transaction) (Transaction, error) {
 	if !p.Done(stored.Timestamp).Same(stored) {
 		return Transaction{}, wirelab.Errorf(wirelab.Conflict, "transaction %s is stored with another content", p.ID)
@@ -17,8 +17,7 @@ func (p Posting) Again(stored Transaction) (Transaction, error) {
 	return stored, nil
 }
 
-// Check returns Conflict unless the money can be moved between accounts that
-// hold so much.
+// Check returns Conflict unless the money can be moved between accounts with these balances.
 func (p Posting) Check(from, to int64) error {
 	switch {
 	case from < p.Amount:
@@ -29,13 +28,13 @@ func (p Posting) Check(from, to int64) error {
 	return nil
 }
 
-// Done returns the transaction that the posting becomes at a time.
+// Done returns the transaction for the posting at a time.
 func (p Posting) Done(at time.Time) Transaction {
 	return Transaction{ID: p.ID, From: p.From, To: p.To, Amount: p.Amount, Type: p.Type, Timestamp: at}
 }
 
-// Later returns the timestamp of a transaction that is posted now behind one
-// with the timestamp last: never before it, and to the microsecond.
+// Later returns the timestamp of a transaction posted now, after one with the timestamp last: to the microsecond,
+// and never before last.
 func Later(now, last time.Time) time.Time {
 	now = now.UTC().Truncate(time.Microsecond)
 	if now.Before(last) {
@@ -44,12 +43,12 @@ func Later(now, last time.Time) time.Time {
 	return now
 }
 
-// UnknownAccount is the error for an account there is not.
+// UnknownAccount returns the error for an unknown account.
 func UnknownAccount(id string) error {
 	return wirelab.Errorf(wirelab.NotFound, "there is no account %q", id)
 }
 
-// UnknownTransaction is the error for a transaction there is not.
+// UnknownTransaction returns the error for an unknown transaction.
 func UnknownTransaction(id string) error {
 	return wirelab.Errorf(wirelab.NotFound, "there is no transaction %q", id)
 }

@@ -5,41 +5,39 @@ import (
 	"errors"
 )
 
-// errEnd is what a reader returns at the end of a log that it does not follow.
+// errEnd is the error of a reader at the end of a log that it does not follow.
 var errEnd = errors.New("end of the log")
 
-// reader takes transactions out of a source one by one, reading ahead. It is
-// used by one goroutine.
+// reader takes transactions from a source one by one, and reads ahead. It must be used by one goroutine only.
 type reader struct {
 	source Source
 	feed   Feed
 	behind int64   // position of the last transaction read
-	left   int64   // how many are yet to be read, where the feed has a limit
+	left   int64   // transactions still to be read, if the feed has a limit
 	head   int64   // the log's last position when the reader last waited for it
 	page   []Entry // read and not yet taken
-	last   bool    // the page ends with the log, as it was
-	// ahead is where the page that is being read arrives; nil: none is. It
-	// holds one, so that the goroutine that reads ends by itself.
+	last   bool    // the page ended at the end of the log when it was read
+	// ahead receives the page that is being read; nil: none is. It is buffered, so that the reading goroutine ends
+	// by itself.
 	ahead chan read
 }
 
-// read is what came of reading a page.
+// read is the result of reading a page.
 type read struct {
 	entries []Entry
 	short   bool
 	err     error
 }
 
-// next returns the next transaction; waited is whether the reader had to wait
-// for it at the end of the log. At the end of one that is not followed it
-// returns errEnd.
+// next returns the next transaction. waited reports whether the reader had to wait for it at the end of the log. At
+// the end of a log that is not followed next returns errEnd.
 func (r *reader) next(ctx context.Context) (t Transaction, waited bool, err error) {
 	for {
 		for len(r.page) > 0 {
 			e := r.page[0]
 			r.page = r.page[1:]
 			r.prepare(ctx)
-			// Start knew none from Since on, and what came after it may be earlier.
+			// If Start found no transaction at or after Since, the ones that follow may be earlier.
 			if !e.Transaction.Timestamp.Before(r.feed.Since) {
 				return e.Transaction, waited, nil
 			}
@@ -82,8 +80,8 @@ func (r *reader) turn(ctx context.Context) error {
 	return nil
 }
 
-// prepare begins to read the next page once half of this one is taken, in a
-// goroutine, so that the schedule does not wait for a database.
+// prepare starts reading the next page in a goroutine once half of this one is taken, so that the schedule does not
+// wait for a database.
 func (r *reader) prepare(ctx context.Context) {
 	size := r.size()
 	if r.ahead != nil || r.last || len(r.page) > readAhead/2 || size == 0 {
@@ -94,8 +92,7 @@ func (r *reader) prepare(ctx context.Context) {
 	go func() { ahead <- r.read(ctx, behind, size) }() // close waits for it
 }
 
-// size returns how many transactions the next page holds: none behind the
-// feed's limit.
+// size returns the length of the next page; 0 beyond the limit of the feed.
 func (r *reader) size() int {
 	if r.feed.Limit == 0 {
 		return readAhead
@@ -103,18 +100,18 @@ func (r *reader) size() int {
 	return int(min(readAhead, r.left))
 }
 
-// read reads one page. It changes nothing in r.
+// read reads one page. It does not change r.
 func (r *reader) read(ctx context.Context, behind int64, size int) read {
 	entries, err := r.source.Read(ctx, behind, r.feed.Account, size)
 	if err == nil {
-		// A source in memory does not look at ctx.
+		// A source in memory does not check ctx.
 		err = ctx.Err()
 	}
 	return read{entries: entries, short: len(entries) < size, err: err}
 }
 
-// close waits for the page that is being read. That is not cut short: a
-// database's connection would be lost for a page that takes milliseconds.
+// close waits for the page that is being read. Cancelling it would cost a connection to the database, for a page
+// that takes milliseconds.
 func (r *reader) close() {
 	if r.ahead != nil {
 		<-r.ahead

@@ -11,41 +11,40 @@ import (
 	"wirelab"
 )
 
-// Service is what a ledger does. See the package comment for the contract.
+// Service is a ledger. See the package comment for the contract.
 type Service interface {
-	// GetBalance returns what is in an account, or NotFound.
+	// GetBalance returns the balance of an account, or NotFound.
 	GetBalance(ctx context.Context, id AccountID) (Balance, error)
 	// GetBalances returns a verdict for each id, in the order of the ids.
 	GetBalances(ctx context.Context, ids AccountIDs) (Balances, error)
 	// GetTransactions returns one page of the log.
 	GetTransactions(ctx context.Context, page Page) (TransactionList, error)
-	// PostTransaction moves money between two accounts, all of it or nothing,
-	// and writes it at the end of the log. The same posting again returns what
-	// it wrote the first time.
+	// PostTransaction moves money between two accounts, all or nothing, and appends the transaction to the log. The
+	// same posting again returns the first transaction.
 	PostTransaction(ctx context.Context, posting Posting) (Transaction, error)
-	// StreamTransactions sends the log on, at a rate and from where it is asked to.
+	// StreamTransactions sends the log as a stream, from a given position and at a given rate.
 	StreamTransactions(ctx context.Context, feed Feed) iter.Seq2[Event, error]
 }
 
-// The bounds of the contract.
+// Limits of the contract.
 const (
 	IDLimit     = 64            // characters of an account's or a transaction's id
 	TypeLimit   = 32            // bytes of a transaction's type
 	BatchLimit  = 1_000         // ids of one GetBalances
 	PageLimit   = 1_000         // transactions of one page
 	RateLimit   = 1_000_000     // events per second of a stream
-	AmountLimit = 1<<53 - 1     // tinybars: what every encoding carries whole
-	CountLimit  = 1_000_000_000 // events of a stream that is told how many
+	AmountLimit = 1<<53 - 1     // tinybars: the largest exact integer in every encoding
+	CountLimit  = 1_000_000_000 // events of a stream with a limit
 	PostedLimit = 5_000_000     // postings that a service in memory keeps
 )
 
 // AccountID names an account.
 type AccountID struct{ ID string }
 
-// Validate returns InvalidArgument for what cannot be an id.
+// Validate returns InvalidArgument for an invalid id.
 func (id AccountID) Validate() error { return validID("account", id.ID) }
 
-// validID admits what stands in a path as it is, whatever the wire.
+// validID accepts ids that need no escaping in a path, whatever the wire.
 func validID(what, id string) error {
 	if id == "" || len(id) > IDLimit || id == "." || id == ".." {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.*q is not 1 to %d characters", what, IDLimit, id, IDLimit)
@@ -61,8 +60,8 @@ func validID(what, id string) error {
 	return nil
 }
 
-// validTime admits the times that every encoding and database carries whole:
-// years 1 to 9999, to the microsecond. The zero time stands for none.
+// validTime accepts times that every encoding and database can carry exactly: years 1 to 9999, to the microsecond.
+// The zero time means none.
 func validTime(t time.Time) error {
 	if t.IsZero() {
 		return nil
@@ -77,7 +76,7 @@ func validTime(t time.Time) error {
 	return nil
 }
 
-// AccountIDs names several accounts, the same one perhaps more than once.
+// AccountIDs names several accounts; an account may be repeated.
 type AccountIDs struct{ IDs []string }
 
 // Validate returns InvalidArgument for a list outside the contract.
@@ -93,7 +92,7 @@ func (ids AccountIDs) Validate() error {
 	return nil
 }
 
-// Balance is what is in an account.
+// Balance is the balance of an account.
 type Balance struct {
 	Account   string
 	Amount    int64     // tinybars, 0 to AmountLimit
@@ -105,8 +104,7 @@ func (b Balance) Equal(other Balance) bool {
 	return b.Account == other.Account && b.Amount == other.Amount && b.UpdatedAt.Equal(other.UpdatedAt)
 }
 
-// Verdict is what became of one id of a batch: its balance, or that there is no
-// such account.
+// Verdict is the result for one id of a batch: its balance, or that there is no such account.
 type Verdict struct {
 	Account string
 	Found   bool
@@ -118,7 +116,7 @@ func (v Verdict) Equal(other Verdict) bool {
 	return v.Account == other.Account && v.Found == other.Found && v.Balance.Equal(other.Balance)
 }
 
-// Balances are the verdicts on a batch, one for each id, in its order.
+// Balances are the verdicts for a batch, one for each id, in the order of the ids.
 type Balances struct{ Verdicts []Verdict }
 
 // Equal reports whether the two are the same.
@@ -126,8 +124,7 @@ func (b Balances) Equal(other Balances) bool {
 	return slices.EqualFunc(b.Verdicts, other.Verdicts, Verdict.Equal)
 }
 
-// Posting asks for money to be moved. ID makes it idempotent: the caller
-// chooses it.
+// Posting is a request to move money. ID makes it idempotent: the caller chooses it.
 type Posting struct {
 	ID       string
 	From, To string // accounts, two different ones
@@ -171,34 +168,32 @@ type Transaction struct {
 	Timestamp time.Time // when it was posted; UTC, to the microsecond
 }
 
-// Equal reports whether the two are the same but for when they were posted,
-// which the server's clock decides.
+// Equal reports whether the two are the same apart from their timestamps, which depend on the server's clock.
 func (t Transaction) Equal(other Transaction) bool {
 	t.Timestamp = other.Timestamp
 	return t == other
 }
 
-// String leaves out when it was posted, as Equal does, so that two transcripts
-// of the same calls are the same text.
+// String omits the timestamp, as Equal does, so that two transcripts of the same calls are the same text.
 func (t Transaction) String() string {
 	return fmt.Sprintf("{ID:%s From:%s To:%s Amount:%d Type:%s}", t.ID, t.From, t.To, t.Amount, t.Type)
 }
 
-// entry is a transaction as text with when it was posted.
+// entry is a transaction whose text includes the timestamp.
 type entry Transaction
 
-// Same reports whether the two are the same, time included: entries of a data
-// set, whose times no clock decided.
+// Same reports whether the two are the same including timestamps. It is for entries of a data set, whose times
+// depend on no clock.
 func (t Transaction) Same(other Transaction) bool {
 	return t.Equal(other) && t.Timestamp.Equal(other.Timestamp)
 }
 
 // Page asks for transactions in the order of the log.
 type Page struct {
-	After   string    // id of the last transaction of the page before; "": from the first
+	After   string    // id of the last transaction of the previous page; "": from the first
 	Account string    // on either side; "": every account
 	Since   time.Time // posted then or later; the zero time: from the beginning
-	Limit   int32     // most transactions; 0: [PageLimit]
+	Limit   int32     // maximum number of transactions; 0: [PageLimit]
 }
 
 // Validate returns InvalidArgument for a page outside the contract.
@@ -209,7 +204,7 @@ func (p Page) Validate() error {
 	return validFrom(p.After, p.Account, p.Since)
 }
 
-// validFrom checks what pages and streams have in common.
+// validFrom validates the fields that pages and streams have in common.
 func validFrom(after, account string, since time.Time) error {
 	if after != "" {
 		if err := validID("transaction", after); err != nil {
@@ -227,15 +222,15 @@ func validFrom(after, account string, since time.Time) error {
 // TransactionList is one page of the log.
 type TransactionList struct {
 	Transactions []Transaction
-	Next         string // After of the next page; "" unless the page is full
+	Next         string // After of the next page; "" unless this page is full
 }
 
-// Equal reports whether the two are the same; nil and empty are.
+// Equal reports whether the two are the same; nil equals empty.
 func (l TransactionList) Equal(other TransactionList) bool {
 	return l.Next == other.Next && slices.EqualFunc(l.Transactions, other.Transactions, Transaction.Same)
 }
 
-// String shows when the transactions were posted, as Equal looks at it.
+// String includes the timestamps, since Equal compares them.
 func (l TransactionList) String() string {
 	all := make([]entry, len(l.Transactions))
 	for i, t := range l.Transactions {
@@ -246,12 +241,12 @@ func (l TransactionList) String() string {
 
 // Feed asks for a stream of the log.
 type Feed struct {
-	After   string    // id of the transaction to go on after; "": from the first
+	After   string    // id of the transaction to continue after; "": from the first
 	Account string    // on either side; "": every account
 	Since   time.Time // posted then or later; the zero time: from the beginning
-	Rate    int64     // events per second, 0 to [RateLimit]; 0: as fast as the reader takes them
+	Rate    int64     // events per second, 0 to [RateLimit]; 0: as fast as the reader reads
 	Limit   int64     // events after which the stream ends, 0 to [CountLimit]; 0: at the end of the log
-	Follow  bool      // do not end at the end of the log: go on with what is posted
+	Follow  bool      // do not stop at the end of the log: continue with new postings
 }
 
 // Validate returns InvalidArgument for a feed outside the contract.
@@ -272,13 +267,12 @@ type Event struct {
 	wirelab.Stamp
 }
 
-// Equal reports whether the two are the same but for when they were sent.
+// Equal reports whether the two are the same apart from the time of sending.
 func (e Event) Equal(other Event) bool {
 	return e.Transaction.Same(other.Transaction) && e.Sequence == other.Sequence
 }
 
-// String leaves out when the event was sent, as Equal does, so that two
-// transcripts of the same calls are the same text.
+// String omits the time of sending, as Equal does, so that two transcripts of the same calls are the same text.
 func (e Event) String() string {
 	return fmt.Sprintf("{Sequence:%d Transaction:%+v}", e.Sequence, entry(e.Transaction))
 }

@@ -7,31 +7,29 @@ import (
 	"time"
 )
 
-// Entry is a transaction with its place in the log.
+// Entry is a transaction with its position in the log.
 type Entry struct {
 	Position    int64 // from 1 without a gap
 	Transaction Transaction
 }
 
-// Source is a log that pages and streams are read from, in memory or in a
-// database: the part of a [Service] that differs between them. It is asked with
-// valid requests only, by many goroutines at once. A Source in a database
-// holds a connection during a call and never between two.
+// Source is a log for pages and streams, in memory or in a database: the part of a [Service] in which they differ.
+// It is called with valid requests only, by many goroutines. A Source in a database holds a connection during a
+// call, and never between two.
 type Source interface {
-	// Start returns the position behind which a feed begins: that of the
-	// transaction after, 0 for "", or NotFound; and, where that is larger,
-	// that of the last transaction before since, which is the log's end where
-	// there is none from then on. A zero since is none.
+	// Start returns the position after which a feed begins. That is the position of the transaction after (0 for
+	// "", NotFound if unknown) or, if larger, of the last transaction before since. If there is none at or after
+	// since, this is the end of the log. A zero since is ignored.
 	Start(ctx context.Context, after string, since time.Time) (int64, error)
-	// Read returns, in order, the transactions behind a position that have the
-	// account on either side, "" being any: limit of them, or all there are.
+	// Read returns the transactions after a position that have the account on either side ("" is any account), in
+	// order: up to limit of them.
 	Read(ctx context.Context, behind int64, account string, limit int) ([]Entry, error)
-	// Wait returns the position of the log's last transaction as soon as it is
-	// above head, also where it is at once, or ctx's error.
+	// Wait returns the position of the log's last transaction once that is above head, possibly at once, or
+	// returns the error of ctx.
 	Wait(ctx context.Context, head int64) (int64, error)
 }
 
-// List answers GetTransactions from a source.
+// List implements GetTransactions over a source.
 func List(ctx context.Context, page Page, source Source) (TransactionList, error) {
 	if err := page.Validate(); err != nil {
 		return TransactionList{}, err
@@ -66,7 +64,7 @@ func List(ctx context.Context, page Page, source Source) (TransactionList, error
 	return list, nil
 }
 
-// start is [Source.Start], which most requests do without.
+// start is [Source.Start], which most requests can skip.
 func start(ctx context.Context, source Source, after string, since time.Time) (int64, error) {
 	if after == "" && since.IsZero() {
 		return 0, nil
@@ -74,16 +72,15 @@ func start(ctx context.Context, source Source, after string, since time.Time) (i
 	return source.Start(ctx, after, since)
 }
 
-// Bell tells those who wait at the end of a log that it has grown. The zero
-// value is a bell of an empty log.
+// Bell notifies readers that wait at the end of a log that it has grown. The zero value is the bell of an empty
+// log.
 type Bell struct {
 	mu      sync.Mutex    // guards all below
-	head    int64         // the last position rung for
-	waiting chan struct{} // closed by the next ring; nil: nobody waits
+	head    int64         // the highest position rung
+	waiting chan struct{} // closed by the next ring; nil: no waiter
 }
 
-// Ring says that the log's last position is head now, or was: a lower one than
-// before changes nothing.
+// Ring reports that the last position of the log is, or was, head. A lower head than before has no effect.
 func (b *Bell) Ring(head int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,8 +94,7 @@ func (b *Bell) Ring(head int64) {
 	}
 }
 
-// Wait returns the last position rung for as soon as it is above head, or
-// ctx's error.
+// Wait returns the last rung position once that is above head, or the error of ctx.
 func (b *Bell) Wait(ctx context.Context, head int64) (int64, error) {
 	for {
 		now, rung := b.look(head)
@@ -113,7 +109,7 @@ func (b *Bell) Wait(ctx context.Context, head int64) (int64, error) {
 	}
 }
 
-// look returns the position above head, or what is closed at the next ring.
+// look returns the position if it is above head, or a channel that is closed at the next ring.
 func (b *Bell) look(head int64) (int64, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -55,8 +55,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Made ids are told from others, sort by the time they were made, and do not
-// meet (S5).
+// TestMadeIDs checks that generated ids are recognized, sort by the time they were made, and do not collide (S5).
 func TestMadeIDs(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
@@ -325,8 +324,8 @@ func TestValidateIsTotal(t *testing.T) {
 	}
 }
 
-// FuzzEntry: whatever an entry holds, it is stored and comes back as it is, or
-// is InvalidArgument with few words (ms-D01, ms-D02).
+// FuzzEntry checks that an arbitrary entry is stored and returned unchanged, or is InvalidArgument with a short
+// message (ms-D01, ms-D02).
 func FuzzEntry(f *testing.F) {
 	f.Add("", "n", "")
 	f.Add("id", "a\x00", "\xff")

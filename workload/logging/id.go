@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// An id that is made here is 26 characters: ten of the milliseconds since 1970
-// and sixteen of chance, five bits each. Ids of one moment differ by 80 bits of
-// chance (the origin's is its database's own, and known to nobody before), and
-// those of two moments are in their order, as an index likes them.
+// A generated id has 26 characters: ten for the milliseconds since 1970 and sixteen random ones, five bits each.
+// Ids of the same millisecond differ by 80 random bits (the origin's id is chosen by its database, so the caller
+// does not know it in advance), and ids of different ones sort by time, which suits an index.
 const (
 	madeLength  = 26
 	madeLetters = "0123456789abcdefghjkmnpqrstvwxyz" // without i, l, o and u
 	clockDigits = 10
 )
 
-// NewID makes an id that no other entry has. A gateway calls it for an entry
-// without one before it passes it on, so that what is sent twice is stored once.
+// NewID returns an id that no other entry has. A gateway calls it for an entry without an id before it passes it
+// on, so that an entry sent twice is stored once.
 func NewID() string { return makeID(time.Now()) }
 
 func makeID(now time.Time) string {

@@ -10,8 +10,8 @@ import (
 	"wirelab"
 )
 
-// Memory is the reference service: the oracle of the conformance suite, and
-// what servers serve that are told no database. It is safe for concurrent use.
+// Memory is the reference service: the oracle of the conformance suite, and the service of servers without a
+// database. It is safe for concurrent use.
 type Memory struct {
 	limit int // StoredLimit; less in a test
 
@@ -98,8 +98,8 @@ func (m *Memory) ListEntries(_ context.Context, query Query) (EntryList, error) 
 		end = m.before(query.Until)
 	}
 	if query.Before > 0 {
-		// The entry at index i has the position removed+i+1. What was removed has
-		// none, and a position beyond the last one leaves end as it is.
+		// The entry at index i has the position removed+i+1. Removed entries have no index, and a position after
+		// the last entry leaves end unchanged.
 		end = min(end, int(max(0, query.Before-1-m.removed)))
 	}
 	page := Page{Limit: query.Most()}
@@ -144,6 +144,6 @@ func (m *Memory) DeleteEntries(_ context.Context, retention Retention) (Deleted,
 		}
 	}
 	m.removed = gone
-	m.entries = slices.Clone(m.entries[n:]) // the rest of the array would keep what is removed alive
+	m.entries = slices.Clone(m.entries[n:]) // else the array would keep removed entries alive
 	return Deleted{Count: int64(n)}, nil
 }

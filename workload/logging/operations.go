@@ -9,11 +9,10 @@ import (
 	"wirelab"
 )
 
-// The ways to write beside the drawn one.
+// Ways to write other than the default.
 const (
-	// Published entries are as large as those of the published benchmark: a name
-	// and data of 32 bytes, which make 76 in the origin's envelope (ms-F64). Each
-	// has an id of its own; the origin's have none, so that nothing can be
+	// Published entries are as large as those of the published benchmark: a name and data of 32 bytes, which make
+	// 76 in the origin's envelope (ms-F64). Each has a unique id; the origin's have none, so that nothing can be
 	// audited (ms-M15).
 	Published = "published"
 	// Again are a few entries that everybody writes, over and over: all calls
@@ -27,16 +26,16 @@ const (
 	againIDs  = 64
 )
 
-// Operations are the four calls and how requests for them are drawn. Replies
+// Operations returns the four calls and the ways to draw requests for them. Replies
 // must not depend on what other callers do, nor on what a database held before:
 //
-//   - An entry that is written has an id that nobody else draws, or the content
-//     that everybody draws for it; the reply is the id either way.
-//   - What is read is what cannot be there: ids and names that no drawing
-//     writes, times before this program was thought of, what is before the
-//     first position. So a load of reads searches each index and finds nothing;
-//     what a reader gets is judged by scripts and databasetest.
-//   - What is removed was stored before there were loggers: nothing.
+//   - A written entry has an id that no other caller draws, or the content that
+//     every caller draws for it; the reply is the id either way.
+//   - Reads ask for entries that cannot be there: ids and names that no drawing
+//     writes, times before this program existed, positions before the first.
+//     So a load of reads searches each index and finds nothing. Scripts and
+//     databasetest check the replies of successful reads.
+//   - Removals ask for entries stored before there were loggers: there are none.
 func Operations() []wirelab.Operation[Service] {
 	return []wirelab.Operation[Service]{
 		wirelab.Following("WriteLog", drawEntry, Service.WriteLog, func(e Entry) string { return e.ID },

@@ -38,17 +38,16 @@ const (
 	StoredLimit   = 5_000_000 // entries that a service in memory keeps
 )
 
-// Entry is what is to be logged. ID makes it idempotent: the caller chooses it,
-// or leaves it empty and the logger does, so that each call then stores one.
+// Entry is an entry to be logged. ID makes it idempotent: the caller chooses it. If it is empty the logger chooses
+// one, so that each call stores an entry.
 type Entry struct {
 	ID   string // "", or 1 to IDLimit of A-Z a-z 0-9 . _ ~ -
 	Name string // 1 to NameLimit bytes of UTF-8 without NUL
 	Data string // 0 to DataLimit bytes of UTF-8 without NUL
 }
 
-// Validate returns InvalidArgument for an entry outside the contract. It is
-// asked at every door before an entry is sent on, so that what is wrong with it
-// is told alike whichever way it would have gone.
+// Validate returns InvalidArgument for an entry outside the contract. It is called at every entry point before an
+// entry is sent on, so that a bad entry gets the same error on every path.
 func (e Entry) Validate() error {
 	if e.ID != "" {
 		if err := validID(e.ID); err != nil {
@@ -64,7 +63,7 @@ func (e Entry) Validate() error {
 	return validText("data", e.Data)
 }
 
-// validID admits what stands in a path as it is, whatever the wire.
+// validID accepts ids that need no escaping in a path, whatever the wire.
 func validID(id string) error {
 	if id == "" || len(id) > IDLimit || id == "." || id == ".." {
 		return wirelab.Errorf(wirelab.InvalidArgument, "id %.*q is not 1 to %d characters", IDLimit, id, IDLimit)
@@ -86,7 +85,7 @@ func validName(name string) error {
 	return validText("name", name)
 }
 
-// validText admits what every encoding and database carries as it is.
+// validText accepts text that every encoding and database can carry.
 func validText(what, text string) error {
 	switch {
 	case !utf8.ValidString(text):
@@ -146,7 +145,7 @@ type EntryID struct{ ID string }
 // Validate returns InvalidArgument for what cannot be an id.
 func (id EntryID) Validate() error { return validID(id.ID) }
 
-// Stored is an entry as it is kept.
+// Stored is an entry in the form in which it is stored.
 type Stored struct {
 	Entry
 	Position int64     // 1 for the first stored; increases, gaps possible
@@ -209,8 +208,8 @@ func (l EntryList) Equal(other EntryList) bool {
 // Retention says what is no longer to be kept.
 type Retention struct{ Before time.Time } // what was stored before it goes
 
-// Validate returns InvalidArgument for a retention outside the contract. None at
-// all is one: nobody removes everything by leaving a field out.
+// Validate returns InvalidArgument for a retention outside the contract. A missing time is one, so that leaving a
+// field out cannot remove everything.
 func (r Retention) Validate() error {
 	if r.Before.IsZero() {
 		return wirelab.Errorf(wirelab.InvalidArgument, "no time before which entries are to be removed")

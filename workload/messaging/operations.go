@@ -9,8 +9,8 @@ import (
 	"wirelab"
 )
 
-// Operations are the three calls, and how one of each is drawn: to topics that
-// nobody else uses, so that replies depend on nothing that others do.
+// Operations returns the three calls, and how to draw one of each: to topics that no other caller uses, so that
+// replies do not depend on others.
 func Operations() []wirelab.Operation[Service] {
 	return []wirelab.Operation[Service]{
 		wirelab.Unary("Publish", func(r *rand.Rand) Message {

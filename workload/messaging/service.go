@@ -29,7 +29,7 @@ const (
 	ReadingLimit = 1_000   // messages of a reading
 )
 
-// Message is what is published.
+// Message is a message to publish.
 type Message struct {
 	Topic string
 	Body  []byte

@@ -137,7 +137,7 @@ func TestGetFeatureKnowsEveryFeatureAndInventsNone(t *testing.T) {
 	}
 	beside := Point{Published.Latitude + 1, Published.Longitude}
 	if got, err := service.GetFeature(t.Context(), beside); err != nil || got != (Feature{Location: beside}) {
-		t.Errorf("beside the published point: %+v, %v", got, err)
+		t.Errorf("next to the published point: %+v, %v", got, err)
 	}
 }
 
@@ -442,8 +442,8 @@ func FuzzContract(f *testing.F) {
 	})
 }
 
-// FuzzParse gives the operations requests nobody wrote: an error or an
-// exchange that can be asked, never a panic.
+// FuzzParse parses arbitrary requests for every operation: the result is an error or an exchange that can be asked,
+// never a panic.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		`{"Latitude":409146138,"Longitude":-746188906}`, `{"latitude":1.5}`, `{"Latitude":2147483648}`,

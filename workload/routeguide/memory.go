@@ -146,7 +146,7 @@ func (m *Memory) RouteChat(ctx context.Context, notes iter.Seq2[RouteNote, error
 	}
 }
 
-// keep adds a note to its location and returns a copy of what is kept there.
+// keep adds a note to its location and returns a copy of the notes there.
 func (m *Memory) keep(note RouteNote) []RouteNote {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -74,8 +74,8 @@ func (s avroServer) post(t *testing.T, p wirelab.Protocol, contentType string, m
 	return conformance.Peer{Protocol: p, Address: s.address, Roots: s.roots}.Post(t, path, contentType, message)
 }
 
-// Bytes that are no person are refused with what is wrong with them, on every
-// Avro wire and by every server, which then goes on.
+// TestAvroHostile checks that bytes that are not a person are refused with the reason, on every Avro wire and by
+// every server, and that the server then continues.
 func TestAvroHostile(t *testing.T) {
 	t.Parallel()
 	codec := inAvro().person
@@ -146,7 +146,7 @@ func TestAvroHostile(t *testing.T) {
 	}
 }
 
-// Servers refuse what is not in their encoding, and say which that is.
+// TestFormsRefuseOtherEncodings checks that servers refuse other encodings, and name the supported ones.
 func TestFormsRefuseOtherEncodings(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}

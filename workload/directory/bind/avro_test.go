@@ -142,10 +142,9 @@ type newer struct {
 	Picture  *directory.Picture
 }
 
-// evolve returns the codec of a directory of today that knows what the newer
-// one writes, and the newer one's, that knows what is written today. Whoever
-// reads the newer needs a default for the gender, which the schema of today
-// has not: a default is no part of the fingerprint, so giving it one is safe.
+// evolve returns two codecs: one of today's directory that reads messages of the newer one, and one of the newer
+// that reads messages of today. Reading the newer needs a default for the gender, which today's schema does not
+// have. A default is not part of the fingerprint, so adding one is safe.
 func evolve(t *testing.T) (today *avro.Codec[directory.Person], future *avro.Codec[newer]) {
 	t.Helper()
 	text := schema.AvroPerson()

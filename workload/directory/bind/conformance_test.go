@@ -15,7 +15,7 @@ import (
 	"wirelab/workload/directory/bind"
 )
 
-// TestConformance judges every cell; see package conformance for what is asked.
+// TestConformance tests every cell; package conformance defines the tests.
 func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -208,14 +208,14 @@ func pictureEdges(t *edges) {
 func pageEdges(t *edges) {
 	t.list("nothing", "asks for nothing at all, as an empty message", page{})
 	t.list("last", "begins behind the last person of the data set", page{After: "4"})
-	t.list("nobody", "begins behind nobody", page{After: "nobody"})
+	t.list("absent", "begins after an unknown person", page{After: "absent"})
 	t.list("full", "is full and ends with the data set, and so has a next page", page{Limit: 4})
 	t.list("one", "is full with one person", page{After: "2", Limit: 1})
 	t.list("at-limit", "has the largest limit", page{Limit: directory.PageLimit})
 	t.list("over-limit", "has a limit that is one too large", page{Limit: directory.PageLimit + 1})
 	t.list("least", "has the least limit there can be", page{Limit: math.MinInt32})
 	t.get("of-the-set", "is the person with most links", "1")
-	t.get("nobody", "is a person nobody knows", "nobody")
+	t.get("absent", "is an unknown person", "absent")
 }
 
 func compositionEdges(t *edges) {
@@ -228,7 +228,7 @@ func compositionEdges(t *edges) {
 	own.Persons[3] = "own"
 	t.compose("own", "gets who is created only after that", own)
 	unknown := composed("unlinked")
-	unknown.Links[1] = "nobody"
+	unknown.Links[1] = "absent"
 	t.compose("unknown", "fails before it creates", unknown)
 	t.get("unknown", "must not be created by a composition that failed before", "unlinked")
 	broken := composed("broken")

@@ -14,25 +14,25 @@ import (
 	"wirelab/workload/directory/gen/genconnect"
 )
 
-// connectServer answers for service through connect-go, whichever protocol the call came by.
+// connectServer serves service with connect-go, over every protocol that it supports.
 type connectServer struct{ service directory.Service }
 
 var (
 	_ genconnect.PersonServiceHandler = connectServer{}
 )
 
-// handleConnect has connect-go serve.
+// handleConnect registers the handlers of connect-go.
 func handleConnect(mux *http.ServeMux, service directory.Service) {
 	server, options := connectServer{service}, wireconnect.HandlerOptions()
 	mux.Handle(genconnect.NewPersonServiceHandler(server, options...))
 }
 
-// rpcNames are the services of gRPC that the workload is.
+// rpcNames returns the gRPC services of the workload.
 func rpcNames() []string {
 	return []string{genconnect.PersonServiceName}
 }
 
-// rpcProcedures are the operations' paths.
+// rpcProcedures returns the path of each operation.
 func rpcProcedures() map[string]string {
 	return map[string]string{
 		"ListPersons":    genconnect.PersonServiceListPersonsProcedure,
@@ -86,14 +86,14 @@ func (s connectServer) CreatePerson(
 	return connect.NewResponse(personToProto(reply)), nil
 }
 
-// connectCalls makes the calls through connect-go.
+// connectCalls makes the calls with connect-go.
 type connectCalls struct {
 	personService genconnect.PersonServiceClient
 }
 
 var _ calls = connectCalls{}
 
-// newConnectStub returns a stub that speaks the Connect protocol unless told otherwise.
+// newConnectStub returns a stub. It uses the Connect protocol unless an option selects another.
 func newConnectStub(by connect.HTTPClient, url string, speak ...connect.ClientOption) directory.Service {
 	options := append(wireconnect.ClientOptions(), speak...)
 	return stub{connectCalls{

@@ -9,9 +9,9 @@ import (
 	"wirelab/workload/directory"
 )
 
-// What the wires that speak package exchange share: the operations by number,
-// in the schema's messages. The numbers are for ever, like those of fields: the
-// generator reads them here, and gives a new operation the next.
+// The wires that use package exchange share the operations below, by number and
+// in the messages of the schema. The numbers must never change, like those of
+// fields: the generator reads them here, and gives a new operation the next one.
 //
 // Given: 4
 
@@ -47,7 +47,7 @@ func createPerson() exchange.Operation[directory.Person, directory.Person] {
 	}
 }
 
-// exchangeHandlers are the operations, for wires that speak package exchange.
+// exchangeHandlers returns the operations for wires that use package exchange.
 func exchangeHandlers(service directory.Service) []exchange.Handler {
 	return []exchange.Handler{
 		listPersons().Unary(service.ListPersons),

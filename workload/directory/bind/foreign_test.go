@@ -95,15 +95,15 @@ func TestForeignGRPCClient(t *testing.T) {
 			want codes.Code
 		}{
 			{"a person there is", get("1"), codes.OK},
-			{"a person nobody knows", get("nobody"), codes.NotFound},
-			{"links of a person nobody knows", links("nobody"), codes.NotFound},
+			{"an unknown person", get("absent"), codes.NotFound},
+			{"links of an unknown person", links("absent"), codes.NotFound},
 			{"no id at all", get(""), codes.InvalidArgument},
 			{"an id that is two elements of a path", get("a/b"), codes.InvalidArgument},
 			{"an id without end", links(strings.Repeat("x", 1<<20)), codes.InvalidArgument},
 			{"a list of nothing in particular", list(&gen.Page{}), codes.OK},
 			{"a list of fewer than none", list(&gen.Page{Limit: -1}), codes.InvalidArgument},
 			{"a list of more than a page", list(&gen.Page{Limit: directory.PageLimit + 1}), codes.InvalidArgument},
-			{"a list behind nobody", list(&gen.Page{After: "nobody"}), codes.NotFound},
+			{"a list after an unknown person", list(&gen.Page{After: "absent"}), codes.NotFound},
 			{"a person of an id alone", create(&gen.Person{Id: "bare"}), codes.OK},
 			{"the same again", create(&gen.Person{Id: "bare"}), codes.AlreadyExists},
 			{"a person of nothing", create(&gen.Person{}), codes.InvalidArgument},

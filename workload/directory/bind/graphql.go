@@ -98,9 +98,8 @@ const (
 	graphqlPersonFields = "{ id name { title first last } gender location { street city state postCode } " +
 		"email picture { large medium thumbnail } }"
 
-	// compositionQuery asks in the order of the eight calls. The fields of a
-	// mutation run one after the other and stop at the first that fails, so
-	// that nobody is created where one of the reads failed.
+	// compositionQuery lists the fields in the order of the eight calls. A server executes the fields of a mutation
+	// one after the other and stops at the first that fails, so no person is created if a read failed.
 	compositionQuery = "mutation ProgramComposition($limit: Int!, $person1: ID!, $person2: ID!, $person3: ID!, " +
 		"$person4: ID!, $links1: ID!, $links2: ID!, $new: PersonInput!) { " +
 		"query { list: listPersons(limit: $limit) { persons { ...Whole } count next } " +

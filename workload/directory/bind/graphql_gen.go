@@ -20,7 +20,7 @@ func newGraphQLStub(client *httprpc.Client) directory.Service {
 	return stub{calls}
 }
 
-// The text that asks for ListPersons, with exactly the fields of its reply.
+// The document that calls ListPersons, with exactly the fields of its reply.
 const listPersonsQuery = "query ListPersons($after: String!, $limit: Int!) { listPersons(after: $after, " +
 	"limit: $limit) { persons { id name { title first last } gender location { " +
 	"street city state postCode } email picture { large medium thumbnail } } count " +
@@ -57,7 +57,7 @@ func graphqlListPersons(
 	}
 }
 
-// The text that asks for GetPerson, with exactly the fields of its reply.
+// The document that calls GetPerson, with exactly the fields of its reply.
 const getPersonQuery = "query GetPerson($id: ID!) { getPerson(id: $id) { id name { title first last } " +
 	"gender location { street city state postCode } email picture { large medium " +
 	"thumbnail } } }"
@@ -90,7 +90,7 @@ func graphqlGetPerson(
 	}
 }
 
-// The text that asks for GetPersonLinks, with exactly the fields of its reply.
+// The document that calls GetPersonLinks, with exactly the fields of its reply.
 const getPersonLinksQuery = "query GetPersonLinks($id: ID!) { getPersonLinks(id: $id) { links { p1 { id name " +
 	"{ title first last } gender location { street city state postCode } email " +
 	"picture { large medium thumbnail } } p2 { id name { title first last } gender " +
@@ -125,7 +125,7 @@ func graphqlGetPersonLinks(
 	}
 }
 
-// The text that asks for CreatePerson, with exactly the fields of its reply.
+// The document that calls CreatePerson, with exactly the fields of its reply.
 const createPersonQuery = "mutation CreatePerson($person: PersonInput!) { createPerson(person: $person) { " +
 	"id name { title first last } gender location { street city state postCode } " +
 	"email picture { large medium thumbnail } } }"

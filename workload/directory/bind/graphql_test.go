@@ -121,7 +121,7 @@ func TestGraphQLRoundTrips(t *testing.T) {
 	}
 }
 
-// recorder is a service that notes who was created, and fails as it is told.
+// recorder is a service that records created persons, and fails as configured.
 type recorder struct {
 	directory.Service
 	mu      sync.Mutex
@@ -163,8 +163,8 @@ func (r *recorder) CreatePerson(ctx context.Context, person directory.Person) (d
 	return r.Service.CreatePerson(ctx, person)
 }
 
-// A document fails as its eight calls would: with the error of the first in
-// order, whichever came first in time, and nobody is created after it.
+// TestGraphQLCompositionFails checks that a document fails as its eight calls would: with the error of the first
+// failing call in order, whichever finished first, and no person is created after it.
 func TestGraphQLCompositionFails(t *testing.T) {
 	t.Parallel()
 	coded := func(code wirelab.Code) error { return wirelab.Errorf(code, "told with %v", code) }
@@ -174,11 +174,11 @@ func TestGraphQLCompositionFails(t *testing.T) {
 		ask   func(*directory.Composition)
 		code  wirelab.Code
 	}{
-		{"an unknown person", nil, func(c *directory.Composition) { c.Persons[2] = "nobody" }, wirelab.NotFound},
-		{"an unknown person's links", nil, func(c *directory.Composition) { c.Links[1] = "nobody" }, wirelab.NotFound},
-		{"somebody there is", nil, func(c *directory.Composition) { c.New.ID = "1" }, wirelab.Conflict},
-		{"an unknown person, and somebody there is", nil, func(c *directory.Composition) {
-			c.Persons[3], c.New.ID = "nobody", "1"
+		{"an unknown person", nil, func(c *directory.Composition) { c.Persons[2] = "absent" }, wirelab.NotFound},
+		{"an unknown person's links", nil, func(c *directory.Composition) { c.Links[1] = "absent" }, wirelab.NotFound},
+		{"an existing person", nil, func(c *directory.Composition) { c.New.ID = "1" }, wirelab.Conflict},
+		{"an unknown person, and an existing person", nil, func(c *directory.Composition) {
+			c.Persons[3], c.New.ID = "absent", "1"
 		}, wirelab.NotFound},
 		{"an id that is none", nil, func(c *directory.Composition) { c.Persons[0] = "a/b" }, wirelab.InvalidArgument},
 		{"text that is none", nil, func(c *directory.Composition) { c.New.Gender = "\xff" }, wirelab.InvalidArgument},
@@ -280,7 +280,7 @@ func (b bulky) ListPersons(context.Context, directory.Page) (directory.PersonLis
 	return directory.PersonList{Persons: []directory.Person{p, p, p, p}, Count: 4}, nil
 }
 
-// A reply beyond the limit is told as one, and not sent.
+// TestGraphQLReplyLimit checks that a reply that exceeds the limit is an error, and is not sent.
 func TestGraphQLReplyLimit(t *testing.T) {
 	t.Parallel()
 	address := serveGraphQL(t, bulky{directory.New()})
@@ -329,8 +329,8 @@ func document(t testing.TB, query string, variables any) []byte {
 	return body
 }
 
-// What somebody may send who means ill, or errs: each is told what is wrong
-// with it, shortly, and the server serves on.
+// TestGraphQLLimits sends hostile and mistaken requests: each gets a short error with the reason, and the server
+// continues.
 func TestGraphQLLimits(t *testing.T) {
 	t.Parallel()
 	address := serveGraphQL(t, dataSet(t, "10000"))
@@ -383,7 +383,7 @@ func TestGraphQLLimits(t *testing.T) {
 		{"an oversized list there", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
 			vars{"id": make([]int, 1_000_000)}), 400, exhausted},
 		{
-			"an oversized list of nobody's", document(t, "{ getPerson(id: 1) { id } }", vars{"x": make([]int, 20_000)}),
+			"an oversized unused list", document(t, "{ getPerson(id: 1) { id } }", vars{"x": make([]int, 20_000)}),
 			400, exhausted,
 		},
 		{
@@ -418,8 +418,8 @@ func TestGraphQLLimits(t *testing.T) {
 		{"a body that is no JSON", []byte(strings.Repeat("x", 1<<20)), 400, invalid},
 		{"an id of a hundred thousand", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
 			vars{"id": strings.Repeat("x", 100_000)}), 200, invalid},
-		{"nobody", document(t, `{ getPerson(id: "nobody") { id } }`, nil), 200, "not_found"},
-		{"somebody there is", document(t, create, vars{"p": vars{"id": "1"}}), 200, "conflict"},
+		{"an unknown person", document(t, `{ getPerson(id: "absent") { id } }`, nil), 200, "not_found"},
+		{"an existing person", document(t, create, vars{"p": vars{"id": "1"}}), 200, "conflict"},
 		{"a person without an id", document(t, create, vars{"p": vars{}}), 400, invalid},
 		{
 			"a post code beyond 32 bits",

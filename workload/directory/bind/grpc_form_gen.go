@@ -15,8 +15,8 @@ import (
 	"wirelab/workload/directory/gen/genconnect"
 )
 
-// inForms is the workload on gRPC in an encoding of its own, named by its
-// subtype. Its forms are made when it is served or called.
+// inForms returns the workload over gRPC in a special encoding, named by its
+// subtype. The encoding is set up when the workload is served or called.
 func inForms(subtype string, in func() forms) grpcbind.Service[directory.Service] {
 	return grpcbind.Service[directory.Service]{
 		Names: rpcNames(), Procedures: rpcProcedures(), RawHoles: rawHoles(), Subtype: subtype,
@@ -29,7 +29,7 @@ func inForms(subtype string, in func() forms) grpcbind.Service[directory.Service
 	}
 }
 
-// register has grpc-go serve.
+// register registers the services of grpc-go.
 func (f forms) register(to grpc.ServiceRegistrar, service directory.Service) {
 	to.RegisterService(wiregrpc.Describe(
 		genconnect.PersonServiceName, f.name,
@@ -40,7 +40,7 @@ func (f forms) register(to grpc.ServiceRegistrar, service directory.Service) {
 	), service)
 }
 
-// handle has connect-go serve.
+// handle registers the handlers of connect-go.
 func (f forms) handle(mux *http.ServeMux, service directory.Service) {
 	const (
 		listPersons    = genconnect.PersonServiceListPersonsProcedure
@@ -58,7 +58,7 @@ func (f forms) handle(mux *http.ServeMux, service directory.Service) {
 		createPerson, f.name, f.person, f.person, service.CreatePerson))
 }
 
-// grpcStub calls through grpc-go.
+// grpcStub returns a stub that calls with grpc-go.
 func (f forms) grpcStub(conn *grpc.ClientConn) directory.Service {
 	return stub{&functions{
 		listPersons: wiregrpc.CallUnary(
@@ -72,7 +72,7 @@ func (f forms) grpcStub(conn *grpc.ClientConn) directory.Service {
 	}}
 }
 
-// connectStub calls through connect-go.
+// connectStub returns a stub that calls with connect-go.
 func (f forms) connectStub(
 	client connect.HTTPClient, at string, speak ...connect.ClientOption,
 ) directory.Service {

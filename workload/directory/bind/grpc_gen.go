@@ -13,7 +13,7 @@ import (
 	"wirelab/workload/directory/gen"
 )
 
-// protoRPC is the workload on gRPC and Connect, in Protocol Buffers.
+// protoRPC returns the workload over gRPC and Connect, in Protocol Buffers.
 func protoRPC() grpcbind.Service[directory.Service] {
 	return grpcbind.Service[directory.Service]{
 		Names: rpcNames(), Procedures: rpcProcedures(), RawHoles: rawHoles(),
@@ -21,14 +21,14 @@ func protoRPC() grpcbind.Service[directory.Service] {
 	}
 }
 
-// grpcServer answers for service through grpc-go.
+// grpcServer serves service with grpc-go.
 type grpcServer struct {
 	gen.UnimplementedPersonServiceServer
 
 	service directory.Service
 }
 
-// registerGRPC has grpc-go serve.
+// registerGRPC registers the services of grpc-go.
 func registerGRPC(to grpc.ServiceRegistrar, service directory.Service) {
 	server := grpcServer{service: service}
 	gen.RegisterPersonServiceServer(to, server)
@@ -78,7 +78,7 @@ func (s grpcServer) CreatePerson(
 	return personToProto(reply), nil
 }
 
-// grpcCalls makes the calls through grpc-go.
+// grpcCalls makes the calls with grpc-go.
 type grpcCalls struct {
 	personService gen.PersonServiceClient
 }

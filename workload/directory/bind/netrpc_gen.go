@@ -9,7 +9,7 @@ import (
 	"wirelab/workload/directory"
 )
 
-// netrpcServer is the receiver whose methods net/rpc finds.
+// netrpcServer is the receiver whose methods net/rpc calls.
 type netrpcServer struct{ service directory.Service }
 
 func newNetRPCServer(service directory.Service) any { return &netrpcServer{service} }
@@ -19,35 +19,35 @@ func newNetRPCStub(client *netrpc.Client) directory.Service {
 	return stub{netrpcCalls{client}}
 }
 
-// ListPersons is a method of net/rpc.
+// ListPersons is called by net/rpc.
 func (s *netrpcServer) ListPersons(
 	req *netrpc.Request[directory.Page], rep *netrpc.Reply[directory.PersonList],
 ) error {
 	return netrpc.Answer(req, rep, s.service.ListPersons)
 }
 
-// GetPerson is a method of net/rpc.
+// GetPerson is called by net/rpc.
 func (s *netrpcServer) GetPerson(
 	req *netrpc.Request[directory.PersonID], rep *netrpc.Reply[directory.Person],
 ) error {
 	return netrpc.Answer(req, rep, s.service.GetPerson)
 }
 
-// GetPersonLinks is a method of net/rpc.
+// GetPersonLinks is called by net/rpc.
 func (s *netrpcServer) GetPersonLinks(
 	req *netrpc.Request[directory.PersonID], rep *netrpc.Reply[directory.PersonLinkList],
 ) error {
 	return netrpc.Answer(req, rep, s.service.GetPersonLinks)
 }
 
-// CreatePerson is a method of net/rpc.
+// CreatePerson is called by net/rpc.
 func (s *netrpcServer) CreatePerson(
 	req *netrpc.Request[directory.Person], rep *netrpc.Reply[directory.Person],
 ) error {
 	return netrpc.Answer(req, rep, s.service.CreatePerson)
 }
 
-// netrpcHoles are the operations that net/rpc does not carry, and why.
+// netrpcHoles maps the operations that net/rpc does not carry to the reason.
 func netrpcHoles() map[string]string {
 	return map[string]string{}
 }

@@ -11,8 +11,8 @@ import (
 	"wirelab/workload/directory"
 )
 
-// FuzzRESTMessages feeds every body in JSON and in protobuf anything: what is
-// read must be read again from what it is written as.
+// FuzzRESTMessages decodes arbitrary bodies in JSON and in protobuf: a decoded value must survive encoding and
+// decoding.
 func FuzzRESTMessages(f *testing.F) {
 	c := newRESTCodecs()
 	for _, seed := range []string{

@@ -40,7 +40,7 @@ func restServe(t *testing.T, service directory.Service) string {
 	return listener.Addr().String()
 }
 
-// restAsk sends one request with a client that adds nothing of its own.
+// restAsk sends one request with a client that adds no headers.
 func restAsk(t *testing.T, method, url, body string, header ...string) (status int, head http.Header, reply string) {
 	t.Helper()
 	var content io.Reader
@@ -70,10 +70,9 @@ func restAsk(t *testing.T, method, url, body string, header ...string) (status i
 	return resp.StatusCode, resp.Header, string(data)
 }
 
-// The JSON that the published service's library writes: members in the order of
-// the source's fields, no spaces, null for no picture, text outside ASCII as it
-// is. Written here by other means than the codecs, for persons whose texts need
-// no escapes.
+// publishedJSON returns the JSON that the library of the published service writes: members in the order of the
+// source's fields, no spaces, null for no picture, text outside ASCII unescaped. It does not use the codecs, and
+// supports persons whose texts need no escapes.
 func publishedJSON(p directory.Person) string {
 	picture := "null"
 	if p.Picture != nil {
@@ -221,8 +220,8 @@ func TestPublishedCreate(t *testing.T) {
 	}
 }
 
-// TestPublishedFailures asks for what fails: what is not there is 404 and not
-// the origin's 500 (mt-D02), what cannot be read 400 as there.
+// TestPublishedFailures makes requests that fail: a missing person is 404, not 500 as in the origin (mt-D02); an
+// unreadable request is 400 as there.
 func TestPublishedFailures(t *testing.T) {
 	t.Parallel()
 	address := "http://" + restServe(t, directory.New())
@@ -238,7 +237,7 @@ func TestPublishedFailures(t *testing.T) {
 		},
 		{"unknown id's links (mt-D02)", "GET", "/person/99/links", "", "", 404, `"wirelab.code":"not_found"`},
 		{"unknown id to begin after", "GET", "/person?after=99", "", "", 404, `"wirelab.code":"not_found"`},
-		{"an id that can be nobody's", "GET", "/person/a%20b", "", "", 400, `"wirelab.code":"invalid_argument"`},
+		{"an invalid id", "GET", "/person/a%20b", "", "", 400, `"wirelab.code":"invalid_argument"`},
 		{"an id that is a path", "GET", "/person/..%2fperson", "", "", 400, `"wirelab.code":"invalid_argument"`},
 		{"dots", "GET", "/person/..", "", "", 400, `"wirelab.code":"invalid_argument"`},
 		{
@@ -249,7 +248,7 @@ func TestPublishedFailures(t *testing.T) {
 		{"a limit below zero", "GET", "/person?limit=-1", "", "", 400, "limit -1 is outside"},
 		{"a limit that is none", "GET", "/person?limit=ten", "", "", 400, `limit is \"ten\"`},
 		{"a misspelt parameter", "GET", "/person?Limit=1", "", "", 400, "is not known; known: after, limit"},
-		{"a parameter of nobody", "GET", "/person/1?verbose", "", "", 400, "is not known"},
+		{"an unknown parameter", "GET", "/person/1?verbose", "", "", 400, "is not known"},
 		{
 			"a taken id", "POST", "/person", "application/json", strings.Replace(valid, `"id":"5"`, `"id":"4"`, 1), 409,
 			`{"code":409,"message":"a person has the id \"4\" already","details":{"wirelab.code":"conflict"}}`,
@@ -275,7 +274,7 @@ func TestPublishedFailures(t *testing.T) {
 		},
 		{"a list", "POST", "/person", "application/json", "[" + valid + "]", 400, "cannot be read"},
 		{"two persons", "POST", "/person", "application/json", valid + valid, 400, "cannot be read"},
-		{"nobody", "POST", "/person", "application/json", "null", 400, `id \"\" is not 1 to 64 characters`},
+		{"null", "POST", "/person", "application/json", "null", 400, `id \"\" is not 1 to 64 characters`},
 		{"nothing", "POST", "/person", "application/json", "", 400, "the body is empty"},
 		{
 			"not UTF-8", "POST", "/person", "application/json", strings.Replace(valid, "ç", "\xe7", 1), 400,
@@ -294,8 +293,8 @@ func TestPublishedFailures(t *testing.T) {
 			"a form", "POST", "/person", "application/x-www-form-urlencoded", "id=5", 415,
 			`content type \"application/x-www-form-urlencoded\" is not known: application/json`,
 		},
-		{"a method for nobody", "DELETE", "/person/1", "", "", 405, "/person/1 takes GET, HEAD, not DELETE"},
-		{"a path for nobody", "GET", "/persons", "", "", 404, `"wirelab.code":"unimplemented"`},
+		{"an unsupported method", "DELETE", "/person/1", "", "", 405, "/person/1 takes GET, HEAD, not DELETE"},
+		{"an unknown path", "GET", "/persons", "", "", 404, `"wirelab.code":"unimplemented"`},
 		{"a person without an id", "GET", "/person/", "", "", 404, `"wirelab.code":"unimplemented"`},
 	} {
 		status, head, body := restAsk(t, c.method, address+c.path, c.body, "Content-Type", c.contentType, "Accept",

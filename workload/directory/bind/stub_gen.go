@@ -9,7 +9,7 @@ import (
 	"wirelab/workload/directory"
 )
 
-// calls are the calls that cross a wire, as a client makes them.
+// calls are the calls that cross a wire.
 type calls interface {
 	ListPersons(ctx context.Context, page directory.Page) (directory.PersonList, error)
 	GetPerson(ctx context.Context, id directory.PersonID) (directory.Person, error)
@@ -17,9 +17,9 @@ type calls interface {
 	CreatePerson(ctx context.Context, person directory.Person) (directory.Person, error)
 }
 
-// stub is the service as a client sees it over the calls of one wire. It
-// refuses what is outside the contract before the wire sees it: wires differ in
-// what they do with it.
+// stub is the client's side of the service, over the calls of one wire. It
+// refuses requests outside the contract before the wire sees them, because wires
+// treat them differently.
 type stub struct{ calls calls }
 
 var _ directory.Service = stub{}
@@ -64,7 +64,7 @@ func (s stub) CreatePerson(
 	return s.calls.CreatePerson(ctx, person)
 }
 
-// functions are calls made of a function each, for the wires whose stubs are
+// functions implements calls by one function each, for wires whose stubs are
 // functions.
 type functions struct {
 	listPersons    func(context.Context, directory.Page) (directory.PersonList, error)
@@ -103,7 +103,7 @@ func (f *functions) CreatePerson(
 	return f.createPerson(ctx, person)
 }
 
-// unimplemented answers every call with Unimplemented and why.
+// unimplemented returns calls that all fail with Unimplemented and the reason.
 func unimplemented(why string) *functions {
 	hole := wirelab.Errorf(wirelab.Unimplemented, "%s", why)
 	return &functions{

@@ -1,10 +1,8 @@
-// Package origin contains the bytes that the programs of the published directory
-// send, and the replies that they must get. Its tests replay these bytes against our
-// servers, so that statements about existing clients do not depend on our own
-// clients. It knows the servers only by their bindings, and the programs only by
-// their traffic.
+// Package origin holds the recorded requests of the programs of the published directory, byte for byte, and the
+// replies that they must get. Its tests replay them against our servers, so that statements about existing clients
+// do not depend on clients of our own. It knows the servers only by their bindings, and the programs only by their
+// traffic.
 //
-// The HTTP traffic was recorded from the published demo. The gRPC traffic was
-// made by hand from the published sources, because the framework that the programs
-// need, mu-rpc, was not available.
+// The traffic over HTTP was recorded from the published demo. The gRPC traffic was made by hand from the published
+// sources, since the framework mu-rpc, which its programs need, was not available.
 package origin

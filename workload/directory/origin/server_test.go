@@ -39,10 +39,10 @@ func recordedReplies(t *testing.T) map[string]string {
 	return replies
 }
 
-// A load over the published data set passes against the published server: it
-// asks for what that has, and checks the replies against the published persons.
-// The server is played here by its recorded replies; like it, this one looks at
-// no query, echoes what is created, and has 500 for whom it does not know.
+// TestPublishedServerCanBeMeasured checks that a load over the published data set passes against the published
+// server: its requests match that data set, and replies are checked against the published persons. Recorded replies
+// stand in for the server. Like it, the stand-in ignores queries, echoes the created person, and answers an unknown
+// person with 500.
 func TestPublishedServerCanBeMeasured(t *testing.T) {
 	t.Parallel()
 	replies := recordedReplies(t)

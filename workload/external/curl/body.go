@@ -48,7 +48,7 @@ func (r *reader) body(c *call, name string, v word) error {
 	return nil
 }
 
-// file returns what is in a file that an option names.
+// file returns the contents of a file that an option names.
 func (r *reader) file(line int, name string) ([]byte, error) {
 	if name == "-" {
 		return nil, r.faultf(line, "@- reads the standard input; name a file: @FILE")

@@ -41,7 +41,7 @@ func cmdCommands(text string) []command {
 				now.WriteByte(text[i])
 				continue
 			}
-			// The line goes on. A second end of line is one of the text.
+			// The line continues. A second end of line is part of the text.
 			line++
 			if i+1 < len(text) && text[i+1] == '\n' {
 				i++

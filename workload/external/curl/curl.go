@@ -12,7 +12,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	MostBytes    = 64 << 20
 	MostRequests = 65_536
@@ -112,7 +112,7 @@ func (r *reader) command(c command) error {
 		return r.faultf(program.line, "the command is %q and not curl; copy the request as cURL", base)
 	default:
 		return r.faultf(program.line, "the command is %q and not curl; leave only curl commands in the file, "+
-			"each on its own line or with \\ at the end of a line that goes on", request.Short(program.text))
+			"each on its own line or with \\ at the end of a continued line", request.Short(program.text))
 	}
 	if c.piped != "" {
 		r.notef(program.line, "what reads the reply is left out: %s", request.Short(c.piped))
@@ -156,7 +156,7 @@ func (r *reader) letters(now **call, w word, rest []word) (int, error) {
 	for i := 1; i < len(w.text); i++ {
 		name, known := short[w.text[i]]
 		if !known {
-			return 0, r.faultf(w.line, "the option -%s is not known; delete it if it does not change what is sent",
+			return 0, r.faultf(w.line, "the option -%s is not known; delete it if it does not change the request",
 				strings.ToValidUTF8(w.text[i:i+1], "?"))
 		}
 		_, o, _ := find(name)

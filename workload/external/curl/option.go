@@ -134,7 +134,7 @@ func find(name string) (string, option, bool) {
 func guess(name string) string {
 	near := nearest.Names(name, slices.Sorted(maps.Keys(options)))
 	if len(near) == 0 {
-		return "delete it if it does not change what is sent"
+		return "delete it if it does not change the request"
 	}
 	return "did you mean --" + strings.Join(near, " or --") + "?"
 }

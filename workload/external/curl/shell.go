@@ -198,7 +198,7 @@ func (s *shell) backslash() error {
 	case rest == "":
 		s.pos++
 	default:
-		// A space after the backslash of a line that goes on is a slip of the hand that copied it.
+		// A space after the backslash of a continued line is a copying mistake.
 		blank := strings.TrimLeft(rest, " \t")
 		if len(blank) < len(rest) && strings.HasPrefix(strings.TrimPrefix(blank, "\r"), "\n") {
 			return s.faultf(s.line, "a space follows the backslash at the end of the line; delete the space")

@@ -33,7 +33,7 @@ const (
 	graphWire = "graph"
 )
 
-// operationsMost bounds how many operations a description gets: more than anybody reads.
+// operationsMost is the maximum number of operations in a generated description: more than a person would read.
 const operationsMost = 500
 
 // documentPaths are where services usually have their OpenAPI document.
@@ -116,7 +116,7 @@ func Target(
 	}
 	d.Wires = map[string]external.WireText{string(w.Kind): wire}
 	d.Operations["call"] = external.OperationText{Calls: map[string]external.CallText{string(w.Kind): {Path: "/"}}}
-	return d, []string{fmt.Sprintf("%s says nothing of itself: fill in what is sent", w.Kind)}, nil
+	return d, []string{fmt.Sprintf("%s does not describe itself: fill in the requests", w.Kind)}, nil
 }
 
 // fromHTTP looks for the OpenAPI document of a service at the usual paths.
@@ -155,7 +155,7 @@ func fromHTTP(
 	}, nil
 }
 
-// asked asks a service for something of itself. What is not there is NotFound.
+// asked requests a description from a service. A missing one is NotFound.
 type asked func(ctx context.Context, method, target string, body []byte) ([]byte, error)
 
 // asking returns what asks the service that a wire leads to, and what gives back what that holds.
@@ -165,7 +165,8 @@ func asking(w external.Wire, text external.WireText) (asked, func(), error) {
 		return nil, nil, err
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: to.TLS(), ForceAttemptHTTP2: true}
-	transport.TLSClientConfig.ServerName = text.TLS.Name // else whoever the service sends on to would have to be it
+	// Without it a host that the service redirects to would need that name, too.
+	transport.TLSClientConfig.ServerName = text.TLS.Name
 	client := &http.Client{Transport: transport}
 	return func(ctx context.Context, method, target string, body []byte) ([]byte, error) {
 		return send(ctx, client, method, text, target, body)
@@ -373,7 +374,7 @@ func valueOf(text []byte) (value any, err error) {
 	return plainNumbers(value), nil
 }
 
-// plainNumbers makes of numbers as they are written what is written like them in YAML.
+// plainNumbers replaces numbers by values that YAML writes in the same way.
 func plainNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:

@@ -1,5 +1,5 @@
-// Package files knows of which kind a file of requests is, by its name and by what is in it, and leaves reading it to
-// the package of its kind.
+// Package files detects the format of a file of requests by its name and contents, and leaves reading it to the
+// package for that format.
 package files
 
 import (

@@ -43,7 +43,7 @@ func (o Operation) Example() (document string, variables []byte) {
 	return b.String(), values.text()
 }
 
-// selection writes what is asked for of a type; nothing for one that has no fields.
+// selection writes the fields to request of a type; nothing for a type without fields.
 func (o Operation) selection(b *strings.Builder, of *ast.Type, indent string, levels int) {
 	d := o.schema.Types[of.Name()]
 	if d == nil || !d.IsCompositeType() {

@@ -16,7 +16,7 @@ import (
 	"wirelab"
 )
 
-// The bounds of what is read.
+// Limits of the input.
 const (
 	maxBytes       = 16 << 20 // of a schema
 	maxTokens      = 4 << 20  // of a schema
@@ -98,8 +98,8 @@ func (s *Schema) Find(name string) (Operation, error) {
 	return Operation{}, wirelab.UnknownName("operation", name, names)
 }
 
-// Check returns what is wrong with a document, at FILE:LINE:COLUMN. operation is the one that is to be
-// performed, "" where there is but one; variables are those that are given with it.
+// Check returns the error in a document, at FILE:LINE:COLUMN. operation is the one to execute, "" if the document
+// has only one; variables are the given variables.
 func (s *Schema) Check(name, document, operation string, variables map[string]any) error {
 	doc, err := parse(name, document)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Schema) Check(name, document, operation string, variables map[string]an
 	return nil
 }
 
-// Syntax returns what is wrong with a document of which no schema is known: whether it is GraphQL at all.
+// Syntax returns the syntax error in a document, for servers without a known schema.
 func Syntax(name, document string) error {
 	_, err := parse(name, document)
 	return err

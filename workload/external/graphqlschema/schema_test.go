@@ -203,7 +203,7 @@ func TestOperations(t *testing.T) {
 	wantError(t, err, wirelab.InvalidArgument, "did you mean", "items")
 }
 
-// A wrong document is told where it is wrong.
+// TestCheck checks that the error in a wrong document has its position.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := parsed(t)

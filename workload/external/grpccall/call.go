@@ -28,7 +28,7 @@ const (
 // frameHead is the length of what stands before each message of gRPC.
 const frameHead = 5
 
-// Method is what is called.
+// Method is the method to call.
 type Method struct {
 	Path            string // "/shop.Cart/AddItem"
 	ClientStreaming bool

@@ -299,7 +299,7 @@ func FuzzNew(f *testing.F) {
 	})
 }
 
-// A call's cost beside its bytes, with a server in the same process.
+// BenchmarkUnary measures the cost of a call apart from its bytes, with a server in the same process.
 func BenchmarkUnary(b *testing.B) {
 	to := serve(b)
 	for library, stub := range stubs(b, to) {

@@ -128,7 +128,7 @@ func (s *connectStub) clientStream(
 	r.setHeader(out.RequestHeader())
 	for i := range r.messages {
 		if err := out.Send(&r.messages[i]); err != nil {
-			break // the call is over; why is told below
+			break // the call has ended; its error is reported below
 		}
 	}
 	got, err := out.CloseAndReceive()
@@ -178,7 +178,7 @@ func (r *Reply) take(message []byte) error {
 	return r.count()
 }
 
-// told keeps what was said beside the messages, where that is wanted.
+// told keeps headers and trailers if the caller wants them.
 func (r *Reply) told(header, trailer http.Header) {
 	if r.Want {
 		r.Header, r.Trailer = fieldsOf(header), fieldsOf(trailer)

@@ -43,7 +43,7 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	return m.slices, nil
 }
 
-// Unmarshal implements [encoding.CodecV2]. It writes over what is in the room it is given.
+// Unmarshal implements [encoding.CodecV2]. It overwrites the buffer it is given.
 func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	room, ok := v.(*[]byte)
 	if !ok {
@@ -88,8 +88,8 @@ func (s grpcStub) Do(ctx context.Context, r *Request, reply *Reply) error {
 	return s.stream(ctx, r, reply, with)
 }
 
-// stream performs a call that is no unary one. Requests are sent by a goroutine of
-// their own: a server that replies meanwhile would else wait for a reader, and we for it.
+// stream performs a streaming call. Another goroutine sends the requests: a server that replies before it has read
+// them all would otherwise wait for us to read while we wait for it.
 func (s grpcStub) stream(ctx context.Context, r *Request, reply *Reply, with []grpc.CallOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	call, err := s.conn.NewStream(ctx, r.desc, r.method.Path, with...)
@@ -147,7 +147,7 @@ func (r *Reply) refused(err error) error {
 // server's window has room for it before the first reply.
 const direct = 16 << 10
 
-// readable is metadata with what is binary in base64.
+// readable returns metadata with binary values in base64.
 func readable(md metadata.MD) metadata.MD {
 	for name, values := range md {
 		if !strings.HasSuffix(name, "-bin") {

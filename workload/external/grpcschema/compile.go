@@ -106,7 +106,7 @@ func within(file string, paths []string) (name, root string) {
 	return filepath.Base(file), filepath.Dir(file)
 }
 
-// notFound is an error of a file that imports what is not there.
+// notFound is the error of a file that imports a missing file.
 type notFound struct{ error }
 
 // Unwrap implements errors.Unwrap.
@@ -200,7 +200,7 @@ type complaints struct {
 	more  int
 }
 
-// add has the compiler go on, so that all mistakes are told at once.
+// add makes the compiler continue, so that all mistakes are reported at once.
 func (c *complaints) add(err reporter.ErrorWithPos) error {
 	const most = 5
 	c.mu.Lock()

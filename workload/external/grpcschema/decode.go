@@ -140,7 +140,7 @@ func (u *unknowns) addTo(text []byte) []byte {
 	if err != nil {
 		return text
 	}
-	if len(text) < 2 || text[0] != '{' { // a form of its own
+	if len(text) < 2 || text[0] != '{' { // a special JSON form
 		text = append(append([]byte(`{"value":`), text...), '}')
 	}
 	text = text[:len(text)-1]

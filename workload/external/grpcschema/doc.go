@@ -1,5 +1,5 @@
-// Package grpcschema gets the schema of a gRPC service that is not ours: from the server by
-// reflection, from a set of descriptors (protoset), or from .proto files. With the schema,
-// JSON requests are encoded before the first call, and replies are converted to JSON if they must be
-// read. It makes no call of the service itself, and knows neither the loads nor the rule for a correct reply.
+// Package grpcschema reads the schema of a gRPC service that is not ours: by reflection from its server, from a set
+// of descriptors (protoset), or compiled from .proto files. With it, JSON requests are encoded before the first
+// call, and replies are decoded to JSON if they must be read. It makes no call of the service itself, and knows
+// neither loads nor which replies are right.
 package grpcschema

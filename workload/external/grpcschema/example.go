@@ -36,7 +36,7 @@ type example struct {
 	left int // fields that may still be written
 }
 
-// forms are values of the messages whose JSON has a form of its own.
+// forms are example values of the messages with a special JSON form.
 var forms = map[protoreflect.FullName]string{ // read only
 	"google.protobuf.Any": `{}`, "google.protobuf.Duration": `"1s"`, "google.protobuf.Empty": `{}`,
 	"google.protobuf.FieldMask": `""`, "google.protobuf.ListValue": `[]`, "google.protobuf.Struct": `{}`,

@@ -118,7 +118,8 @@ func wrongValue(field protoreflect.FieldDescriptor, value any, at string, depth 
 	return fmt.Sprintf("%s is %s; it is %s", at, shown(value), form(field))
 }
 
-// numberFits reports whether a number is one of a kind. Of what is no plain integer the library is the judge.
+// numberFits reports whether a number fits a kind. It accepts anything that is not a plain integer, for the library
+// to decide.
 func numberFits(kind protoreflect.Kind, text string) bool {
 	var err error
 	switch kind {

@@ -87,7 +87,7 @@ func ownService(text *descriptorpb.FileDescriptorProto, m *Method) []*descriptor
 // closure returns a file and all that it imports by way of others, as far as they are known.
 func (k *known) closure(home string) []string {
 	paths, seen := []string{home}, map[string]bool{home: true}
-	for i := 0; i < len(paths); i++ { // it grows meanwhile
+	for i := 0; i < len(paths); i++ { // paths grows in the loop
 		for _, path := range k.texts[paths[i]].GetDependency() {
 			if !seen[path] && k.texts[path] != nil {
 				seen[path] = true

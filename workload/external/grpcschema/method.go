@@ -213,7 +213,7 @@ func (m *Method) split(text []byte) ([]json.RawMessage, error) {
 	return texts, nil
 }
 
-// wellKnown reports whether a message's JSON has a form of its own.
+// wellKnown reports whether a message has a special JSON form.
 func wellKnown(d protoreflect.MessageDescriptor) bool {
 	_, ok := forms[d.FullName()]
 	return ok

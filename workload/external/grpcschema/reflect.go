@@ -92,7 +92,7 @@ func (q *inquiry) ask(question *reflection.ServerReflectionRequest) (*reflection
 	}
 	if q.bytes += proto.Size(answer); q.bytes > maxBytes {
 		return nil, wirelab.Errorf(wirelab.ResourceExhausted,
-			"the server's reflection says more than %d bytes; give .proto files or a protoset of what is to be called",
+			"the server's reflection says more than %d bytes; give .proto files or a protoset of the methods to call",
 			maxBytes)
 	}
 	return answer, nil
@@ -151,7 +151,7 @@ func (q *inquiry) take(answer *reflection.ServerReflectionResponse) error {
 		text := new(descriptorpb.FileDescriptorProto)
 		if err := proto.Unmarshal(data, text); err != nil {
 			return wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable,
-				"the server's reflection sent what is no descriptor: %s", plain(err))
+				"the server's reflection sent an invalid descriptor: %s", plain(err))
 		}
 		if q.texts[text.GetName()] != nil {
 			continue

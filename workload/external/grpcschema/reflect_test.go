@@ -62,7 +62,8 @@ func patient(t testing.TB) context.Context {
 	return ctx
 }
 
-// Both versions of grpc-go's own reflection are read, and their absence is told.
+// TestReflectVersions checks that both versions of grpc-go's reflection are read, and that a missing one is
+// reported.
 func TestReflectVersions(t *testing.T) {
 	t.Parallel()
 	for name, register := range map[string]func(s *grpc.Server){
@@ -128,7 +129,7 @@ func TestReflectOurs(t *testing.T) {
 	}
 }
 
-// fake answers reflection as it is told.
+// fake answers reflection as configured.
 type fake struct {
 	reflectionv1.UnimplementedServerReflectionServer
 	services []string
@@ -245,7 +246,8 @@ func TestReflectPiecemeal(t *testing.T) {
 	wantError(t, err, wirelab.InvalidArgument, "shop.v1.Cart", "shop.v1.Money")
 }
 
-// Servers that misbehave are told from those that have nothing, and never waited for beyond ctx.
+// TestReflectMisbehaving checks that servers that misbehave are distinguished from those without reflection, and
+// never delay a caller beyond ctx.
 func TestReflectMisbehaving(t *testing.T) {
 	t.Parallel()
 	type stream = reflectionv1.ServerReflection_ServerReflectionInfoServer
@@ -270,7 +272,7 @@ func TestReflectMisbehaving(t *testing.T) {
 			wirelab.ResourceExhausted,
 			"1024 services",
 		},
-		"garbage": {fake{services: []string{"a.B"}, symbol: garbage}, wirelab.Unavailable, "no descriptor"},
+		"garbage": {fake{services: []string{"a.B"}, symbol: garbage}, wirelab.Unavailable, "invalid descriptor"},
 		"deep":    {fake{services: []string{"a.B"}, symbol: deep, file: deep}, wirelab.ResourceExhausted, "files"},
 		"large":   {fake{services: []string{"a.B"}, symbol: large}, wirelab.ResourceExhausted, ""},
 		"itself":  {fake{services: []string{"a.B"}, symbol: self}, wirelab.InvalidArgument, "imports itself"},

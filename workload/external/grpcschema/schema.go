@@ -48,7 +48,8 @@ type Schema struct {
 // Service is one of a schema's.
 type Service struct {
 	Name string // "shop.Cart"
-	// Standard is whether it is health or reflection, which most servers have beside their own.
+	// Standard reports whether it is health or reflection, which most servers have in addition to their own
+	// services.
 	Standard bool
 	Methods  []*Method
 }
@@ -69,7 +70,7 @@ func (s *Schema) Methods() []*Method { return slices.Clone(s.methods) }
 // Broken returns the services that cannot be called, with the reason for each.
 func (s *Schema) Broken() map[string]error { return maps.Clone(s.broken) }
 
-// standard reports whether a service is of those that are beside a server's own.
+// standard reports whether a service is one that most servers have, such as health and reflection.
 func standard(service string) bool {
 	return strings.HasPrefix(service, "grpc.reflection.") || strings.HasPrefix(service, "grpc.health.") ||
 		strings.HasPrefix(service, "grpc.channelz.")
@@ -147,8 +148,8 @@ type builder struct {
 	files *protoregistry.Files
 }
 
-// build makes a schema of files; services are those of listed, or all where it is nil. What is wrong
-// with one service is no reason not to call another; only where none is left it is an error.
+// build makes a schema of files. Its services are those of listed, or all if listed is nil. A service with an error
+// is left out, so that the others can be called; if none is left, the error is returned.
 func build(texts []*descriptorpb.FileDescriptorProto, listed []string) (*Schema, error) {
 	b := builder{
 		texts: make(map[string]*descriptorpb.FileDescriptorProto, len(texts)),

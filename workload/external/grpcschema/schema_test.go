@@ -145,7 +145,7 @@ func decoded(t testing.TB, method string, wire []byte) string {
 	return string(got)
 }
 
-// A wrong request is told which field it is and what would be right.
+// TestEncodeErrors checks that the error of a wrong request names the field and a correction.
 func TestEncodeErrors(t *testing.T) {
 	t.Parallel()
 	m := find(t, compiled(t), "AddItem")
@@ -417,8 +417,8 @@ func TestCompileErrors(t *testing.T) {
 	wantError(t, err, wirelab.InvalidArgument, "large.proto")
 }
 
-// A peer that declares a well-known message in a form of its own is told so: the library that
-// writes JSON takes the usual form for granted, and panics.
+// TestForgedWellKnown checks that a peer that declares a well-known message with another structure gets an error:
+// the JSON library assumes the usual structure, and panics.
 func TestForgedWellKnown(t *testing.T) {
 	t.Parallel()
 	var set descriptorpb.FileDescriptorSet

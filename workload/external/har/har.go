@@ -1,6 +1,6 @@
-// Package har reads the traffic that browsers and proxies record, in the form HAR 1.2: each entry is a request with
-// its recorded reply. It knows nothing of what is done with them, and leaves nothing out that could be sent again:
-// choosing hosts and methods is the caller's.
+// Package har reads traffic recorded by browsers and proxies, in the format HAR 1.2: each entry is a request with
+// its recorded reply. It does not know how they are used, and returns everything that could be sent again: the
+// caller selects hosts and methods.
 package har
 
 import (
@@ -17,7 +17,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	MostBytes   = 512 << 20
 	MostEntries = 65_536
@@ -31,7 +31,7 @@ var elsewhere = []string{
 	"data", "blob", "about", "file", "chrome", "chrome-extension", "moz-extension", "ws", "wss",
 }
 
-// entry is what is read of an entry.
+// entry is the part of an entry that is read.
 type entry struct {
 	Request struct {
 		Method   string  `json:"method"`
@@ -267,7 +267,7 @@ func (r *reader) body(n, line int, e *entry, q *request.Request) (bool, error) {
 	return true, nil
 }
 
-// form returns a part of a form as it is sent. Some programs record it so, and others as it was before.
+// form returns a part of a form as it was sent. Some programs record it encoded, and others decoded.
 func form(text string) string {
 	if plain, err := url.QueryUnescape(text); err == nil && plain != text {
 		return text

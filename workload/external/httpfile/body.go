@@ -12,7 +12,7 @@ import (
 func short(text string) string { return request.Short(text) }
 
 var (
-	// included is a line that stands for what is in a file.
+	// included is a line that is replaced by the contents of a file.
 	included = regexp.MustCompile(`^<(@\S*)?\s+(.+?)\s*$`)
 	// handler is a line that begins a script for the reply.
 	handler = regexp.MustCompile(`^>\s+(\{%|\S+\.js\s*$)`)
@@ -39,7 +39,7 @@ func (r *reader) body(q *request.Request, i, end int) error {
 			i++
 			continue
 		case over:
-			return r.faultf(i, "%q follows what is done with the reply; write ### above the next request",
+			return r.faultf(i, "%q follows the handling of the reply; write ### above the next request",
 				short(firstWord(trimmed)))
 		case strings.HasPrefix(line, "?? "):
 			r.notef(i+1, "a check of the reply is left out; say what a right reply is in the description")
@@ -102,7 +102,7 @@ func (r *reader) sent(q *request.Request, first int, lines []string) error {
 	return nil
 }
 
-// include returns what is in the file that a line names.
+// include returns the contents of the file that a line names.
 func (r *reader) include(i int, match []string) (string, error) {
 	how, path := match[1], match[2]
 	if coding := strings.ToLower(strings.TrimPrefix(how, "@")); coding != "" && coding != "utf8" && coding != "utf-8" {

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep values of JSON may lie in others. What is deeper is compared by its bytes.
+// maxDepth is the maximum nesting of JSON values. Deeper values are compared by their bytes.
 const maxDepth = 200
 
 // ignoredElement stands for an element of an array that is not compared. It is no JSON.
 const ignoredElement = '_'
 
-// writer brings JSON to the one form of its content: members sorted by name, numbers and texts in one
-// spelling, no spaces, without what is ignored. It is used again, one document after another.
+// writer writes the canonical form of a JSON document: members sorted by name, one spelling of numbers and texts,
+// no spaces, ignored parts left out. It is reused for one document after another.
 type writer struct {
 	ignore *patterns
 	text   []byte
@@ -73,8 +73,8 @@ func (w *writer) take(c byte) bool {
 	return false
 }
 
-// value writes the value that comes next; open are the patterns that it may be, or be within. silent: it is
-// ignored, and what is written is to be thrown away.
+// value writes the next value. open are the patterns that may match it or a part of it. silent: it is ignored, and
+// the output will be discarded.
 func (w *writer) value(open mask, silent bool) bool {
 	if w.at == len(w.text) {
 		return false
@@ -374,7 +374,7 @@ func (w *writer) number() bool {
 	n := copy(w.out[digits:], trimmed[lead:])
 	w.out = w.out[:digits+n]
 	switch {
-	case huge != nil: // beyond what anybody computes with: as it is written, but for its digits
+	case huge != nil: // larger than any program computes with: keep the spelling, but normalize the digits
 		w.out = append(append(append(w.out, 'E'), huge...), 's')
 		w.out = strconv.AppendInt(w.out, power, 10)
 	case power != 0:

@@ -138,7 +138,7 @@ func firstOther(a, b [][]byte) int {
 	return i
 }
 
-// split takes what is between signs apart, where they are in no inner value.
+// split splits text at sign, except inside nested values.
 func split(text []byte, sign byte) [][]byte {
 	var all [][]byte
 	start, depth, within := 0, 0, false

@@ -15,8 +15,8 @@ const digestBytes = 16
 // or two versions of a service, were measured against.
 type Digests map[int]string
 
-// Digests returns those of the replies that others are compared with: of their status, and of what is compared
-// of their body. What is ignored does not count. It is empty where nothing is compared but the status or the form.
+// Digests returns digests of the replies that others are compared with: of their status, and of the compared part
+// of their body. Ignored parts do not count. It is empty if only status or form are compared.
 func (j *Judge) Digests() Digests {
 	all := Digests{}
 	if j.rule.Mode == Schema || j.rule.Mode == Status {

@@ -21,7 +21,7 @@ const (
 	MaxKept = 64 << 20
 
 	chunk     = 256 // replies that room is made for at once
-	perReply  = 128 // bytes that a reply takes beside its own
+	perReply  = 128 // overhead of a stored reply, in bytes
 	keptLarge = 1 << 20
 )
 
@@ -42,7 +42,7 @@ type Rule struct {
 	// Status is what a good reply has: a number such as "200", a class such as "2xx", a code of gRPC such as
 	// "NOT_FOUND", or several with commas between them. "": 2xx or OK; a learnt or recorded one exactly.
 	Status string `json:"status,omitempty"`
-	// Ignore are JSON pointers to what is not compared, with * for any name or index: /items/*/id.
+	// Ignore are JSON pointers to parts that are not compared, with * for any name or index: /items/*/id.
 	Ignore []string `json:"ignore,omitempty"`
 	// Schema is a JSON Schema. What it refers to must be in it.
 	Schema json.RawMessage `json:"schema,omitempty"`
@@ -60,7 +60,7 @@ type Judge struct {
 	hide   func(string) string // takes secrets out of what errors say
 
 	kept    [MaxRequests / chunk]atomic.Pointer[[chunk]atomic.Pointer[reply]]
-	used    atomic.Int64 // bytes of what is kept
+	used    atomic.Int64 // bytes of the stored replies
 	writers sync.Pool    // of *writer
 }
 
@@ -79,7 +79,8 @@ func Decoding(decode func(body []byte) ([]byte, error)) Option {
 	return func(j *Judge) { j.decode = decode }
 }
 
-// Hiding has errors say what hide makes of a reply, before it is shortened: what is cut in two is not found any more.
+// Hiding makes errors show what hide returns for a reply. It is applied before the reply is shortened, since a
+// secret cut in two would not be found.
 func Hiding(hide func(string) string) Option { return func(j *Judge) { j.hide = hide } }
 
 // told is what errors say of a body.
@@ -293,7 +294,7 @@ func (j *Judge) formOf(r *reply, w *writer) ([]byte, bool) {
 	return form, true
 }
 
-// Says tells people what is compared, and what is not.
+// Says describes for people which parts are compared, and which are not.
 func (j *Judge) Says() string {
 	status := "status"
 	if j.rule.Status != "" {

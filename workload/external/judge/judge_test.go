@@ -263,7 +263,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// What is kept is bounded, and says what to do.
+// TestBounds checks that stored replies are bounded, and that the error names a remedy.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t, judge.Rule{Mode: judge.Learnt})

@@ -83,7 +83,7 @@ func (j *Judge) checkSchema(index int, known *reply, got *request.Reply) error {
 	return nil
 }
 
-// wrong is what a reply's breach of the schema is told as: the deepest, which is the most exact.
+// wrong returns the error for a reply that violates the schema: the deepest violation, which is the most precise.
 func (j *Judge) wrong(err error) error {
 	var breach *jsonschema.ValidationError
 	if !errors.As(err, &breach) {

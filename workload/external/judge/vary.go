@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// varyMost is how many places in which two replies differ are told.
+// varyMost is the maximum number of differences between two replies that are reported.
 const varyMost = 20
 
 // Vary tells where two replies to one request differ, as JSON pointers for [Rule.Ignore]: elements of arrays are *.

@@ -14,7 +14,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// parameters adds what is required of parameters, and sets the URL.
+// parameters adds the required parameters, and sets the URL.
 func (m *maker) parameters(path string, all []*openapi3.Parameter) {
 	q := &m.op.Request
 	var query, cookies []string
@@ -52,7 +52,7 @@ func (m *maker) parameters(path string, all []*openapi3.Parameter) {
 	}
 }
 
-// filled returns a path with places for what is in braces and has no parameter.
+// filled returns a path with placeholders for names in braces that have no parameter.
 func (m *maker) filled(path string) string {
 	var b strings.Builder
 	for {
@@ -233,7 +233,8 @@ func (m *maker) body(ref *openapi3.RequestBodyRef) {
 		}
 	}
 	if text, isText := value.(string); given && !sendable {
-		// An example of XML or of text is what is sent. One of other forms is not: its bytes are not in the document.
+		// An example of XML or text is sent as given. One of another format is not: its bytes are not in the
+		// document.
 		given = isText && !strings.HasPrefix(kind, "multipart/") && text != ""
 	}
 	if !given {
@@ -252,7 +253,7 @@ func (m *maker) body(ref *openapi3.RequestBodyRef) {
 	}
 }
 
-// written returns a body as it is sent.
+// written encodes a body for sending.
 func written(value any, kind string) ([]byte, error) {
 	text, isText := value.(string)
 	if isText && (!isJSON(kind) || strings.HasPrefix(text, "{{.")) {

@@ -22,7 +22,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	MostBytes      = 32 << 20
 	MostOperations = 16_384
@@ -54,9 +54,9 @@ type Operation struct {
 	Name       string
 	Summary    string
 	Deprecated bool
-	// Request is what one call sends: what is required, and what else of the body has an example. Its URL is a path,
-	// below one of the servers, or absolute where the operation has a server of its own. It is complete if Lacks is
-	// empty, else the places of what lacks are there as in templates: "/items/{{.id}}".
+	// Request is what one call sends: the required parts, and other parts of the body that have an example. Its URL
+	// is a path below one of the servers, or absolute if the operation has its own server. It is complete if Lacks
+	// is empty; otherwise it has placeholders for the missing values, as in templates: "/items/{{.id}}".
 	Request request.Request
 	// Body is what the body is made of, as JSON has it, and BodyType its media type; "": there is no body.
 	Body     any

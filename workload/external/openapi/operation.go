@@ -156,7 +156,7 @@ func (d *Document) expect(made *Operation, op *openapi3.Operation) {
 	}
 	if reply == nil {
 		if reply = all["default"]; len(all) > 1 {
-			// Beside the statuses of errors it stands for more of them.
+			// Next to specific error statuses it stands for more of them.
 			return
 		}
 	}

@@ -17,7 +17,7 @@ const mostSchema = 16 << 20
 // component is the beginning of the references that a schema may have.
 const component = "#/components/schemas/"
 
-// dropped are the words of OpenAPI that say nothing of what is right.
+// dropped are the keywords of OpenAPI that do not restrict values.
 var dropped = []string{
 	"nullable", "discriminator", "xml", "externalDocs", "example", "examples", "deprecated", "readOnly", "writeOnly",
 	"description", "title", "default", "allowEmptyValue", "$schema", "$id", "$anchor", "$dynamicAnchor",
@@ -157,7 +157,7 @@ func bounds(out map[string]any) {
 	}
 }
 
-// required leaves out what is only sent and never comes back.
+// required removes write-only properties from the required ones, since replies do not contain them.
 func required(s, out map[string]any) {
 	names, has := out["required"].([]any)
 	properties, _ := s["properties"].(map[string]any)

@@ -16,7 +16,7 @@ import (
 const (
 	mostValues = 20_000
 	mostDepth  = 32
-	// mostShown is how deep what is not required is looked for.
+	// mostShown is the maximum depth of optional values in an example.
 	mostShown = 6
 )
 

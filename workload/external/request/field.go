@@ -2,7 +2,7 @@ package request
 
 import "strings"
 
-// secret are the names of fields that carry a secret. The texts of secretPart mark one wherever they stand in a name.
+// secret are the names of fields with a secret value. secretPart are parts that mark a name as secret.
 var (
 	secret = []string{
 		"authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "set-cookie2", "authentication-info",
@@ -17,8 +17,8 @@ var (
 	}
 )
 
-// Secret reports whether the value of a field of this name must not be shown. Names of query parameters, of
-// entries of metadata and of variables are judged alike. If in doubt, a value is a secret.
+// Secret reports whether the value of a field with this name must not be shown. The same holds for query
+// parameters, metadata and variables. A doubtful name is secret.
 func Secret(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, s := range secret {
@@ -34,20 +34,20 @@ func Secret(name string) bool {
 	return false
 }
 
-// connection are the fields that a client writes itself for its own connection and its own body.
+// connection are the fields that a client writes itself for its connection and its body.
 var connection = map[string]bool{
 	"connection": true, "keep-alive": true, "proxy-connection": true, "proxy-authenticate": true,
 	"te": true, "trailer": true, "transfer-encoding": true, "upgrade": true, "content-length": true,
 	"http2-settings": true, "expect": true, "alt-svc": true, "alt-used": true,
 }
 
-// OfConnection reports whether a recorded field of this name says something of the connection that it was
-// recorded on, and must not be sent on another. The pseudo-header fields of HTTP/2 are such fields.
+// OfConnection reports whether a recorded field belongs to the connection that it was recorded on, and must not be
+// sent on another. The pseudo-header fields of HTTP/2 are such fields.
 func OfConnection(name string) bool {
 	return strings.HasPrefix(name, ":") || connection[strings.ToLower(name)]
 }
 
-// FieldName reports whether a text may be the name of a header field.
+// FieldName reports whether a text is a valid name of a header field.
 func FieldName(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -55,10 +55,10 @@ func FieldName(name string) bool {
 	}) < 0
 }
 
-// FieldValue reports whether a text may be the value of a header field.
+// FieldValue reports whether a text is a valid value of a header field.
 func FieldValue(value string) bool {
 	return strings.IndexFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
 }
 
-// Method reports whether a text may be a method of HTTP.
+// Method reports whether a text is a valid HTTP method.
 func Method(text string) bool { return len(text) <= 32 && FieldName(text) }

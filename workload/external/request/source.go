@@ -8,16 +8,16 @@ import (
 	"wirelab"
 )
 
-// Sources are what a reader may ask for besides the file itself. A nil function means that there is nothing of
-// its kind, and a file that needs it is refused.
+// Sources are the inputs of a reader other than the file itself. If a function is nil, a file that needs it is
+// refused.
 type Sources struct {
-	// Open returns what is in a file that the text names, as the text names it.
+	// Open returns the contents of a file, by the name that the text uses.
 	Open func(name string) ([]byte, error)
-	// Lookup returns the value of a variable of the environment, and whether there is one.
+	// Lookup returns the value of a variable of the environment, and whether it is set.
 	Lookup func(name string) (string, bool)
 }
 
-// File returns what is in a file that line of the file name refers to as path.
+// File returns the contents of the file that a line of file name refers to as path.
 func (s Sources) File(name string, line int, path string) ([]byte, error) {
 	if s.Open == nil {
 		return nil, Faultf(name, line, "%q is a file, and none can be read here; write its content in its place", path)
@@ -37,13 +37,13 @@ func (s Sources) Variable(variable string) (string, bool) {
 	return s.Lookup(variable)
 }
 
-// Faultf returns the error of all readers: the file, its line, what is wrong and what would be right. Line 0 is
-// that of a fault that no line shows.
+// Faultf returns the error that all readers use: the file, its line, the mistake and a correction. Line 0 means
+// that no line shows the mistake.
 func Faultf(name string, line int, format string, args ...any) error {
 	return wirelab.Errorf(wirelab.InvalidArgument, "%s%s", Place(name, line), fmt.Sprintf(format, args...))
 }
 
-// Place returns "name:line: ", which begins an error or a note. Line 0 is none.
+// Place returns "name:line: ", which begins an error or a note. Line 0 is left out.
 func Place(name string, line int) string {
 	if line <= 0 {
 		return name + ": "
@@ -51,9 +51,9 @@ func Place(name string, line int) string {
 	return fmt.Sprintf("%s:%d: ", name, line)
 }
 
-// Target returns the URL that a text means. "http://" is added where a text such as "localhost:8080/items" leaves it
-// out, and "#part", which is never sent, is dropped. A user and a password in it are taken out and returned as
-// "user:password", since they are sent as a header field.
+// Target returns the URL in a text. It adds "http://" to a text such as "localhost:8080/items", and drops "#part",
+// which is never sent. A user and a password are removed from the URL and returned as "user:password", since they
+// are sent as a header field.
 func Target(text string) (target, user string, err error) {
 	if text == "" {
 		return "", "", fmt.Errorf("the URL is empty; write one such as http://localhost:8080/items")
@@ -95,7 +95,7 @@ func Target(text string) (target, user string, err error) {
 	return scheme + "://" + rest[at+1:], user, nil
 }
 
-// ShownURL returns a URL for an error or a note, without what may be a secret: its user, its password and its query.
+// ShownURL returns a URL for an error or a note, without the parts that may be secret: user, password and query.
 func ShownURL(text string) string {
 	text, _, query := strings.Cut(text, "?")
 	begin := 0
@@ -115,7 +115,7 @@ func ShownURL(text string) string {
 	return text
 }
 
-// Short returns a text of a file for an error: its beginning, where it is long.
+// Short returns the beginning of a long text of a file, for an error.
 func Short(text string) string {
 	const most = 80
 	if len(text) <= most {

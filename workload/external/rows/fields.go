@@ -1,6 +1,6 @@
 package rows
 
-// Fields returns the names of a row's fields that the template asks for, one for each place.
+// Fields returns the names of the row's fields that the template uses, one for each placeholder.
 func (t *Template) Fields() (all []string) {
 	for _, p := range t.parts {
 		if p.place {
@@ -10,7 +10,7 @@ func (t *Template) Fields() (all []string) {
 	return all
 }
 
-// Fields returns the names of a row's fields that the value asks for, one for each place.
+// Fields returns the names of the row's fields that the value uses, one for each placeholder.
 func (s Shape) Fields() (all []string) {
 	switch value := s.value.(type) {
 	case *Template:

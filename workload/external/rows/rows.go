@@ -1,5 +1,5 @@
-// Package rows reads rows of values, and fills them into texts and JSON values. It knows nothing of what is filled:
-// requests and messages are the caller's.
+// Package rows reads rows of values, and fills them into templates in texts and JSON values. It does not know the
+// purpose of the templates: requests and messages belong to the caller.
 package rows
 
 import (
@@ -16,7 +16,7 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	MostBytes  = 64 << 20
 	MostRows   = 65_536
@@ -28,12 +28,12 @@ const (
 type Row struct {
 	// At is where it was read: "items.ndjson:12".
 	At string
-	// Fields are its values by name. Those of JSON keep their kind, and numbers are [json.Number], as they were
-	// written. Those of CSV are strings.
+	// Fields are its values by name. Values from JSON keep their type; numbers are [json.Number], as they were
+	// written. Values from CSV are strings.
 	Fields map[string]any
 }
 
-// ReadNDJSON returns the rows of a text with one JSON object on each line. Empty lines are left out.
+// ReadNDJSON returns the rows of a text with one JSON object on each line. It skips empty lines.
 func ReadNDJSON(name string, data []byte) ([]Row, error) {
 	data, err := text(name, data)
 	if err != nil {
@@ -62,7 +62,7 @@ func ReadNDJSON(name string, data []byte) ([]Row, error) {
 	return out, nil
 }
 
-// object returns the one of a line.
+// object parses the object on a line.
 func object(name string, number int, line []byte) (map[string]any, error) {
 	if line[0] == '[' {
 		return nil, request.Faultf(name, number, "the line is a list; write one JSON object on each line, "+
@@ -142,7 +142,7 @@ func ReadCSV(name string, data []byte) ([]Row, error) {
 	return out, nil
 }
 
-// header checks the names of fields.
+// header validates the names of fields.
 func header(name string, names []string) error {
 	if len(names) > mostFields {
 		return request.Faultf(name, 1, "the first line names %d fields; at most %d are read", len(names), mostFields)
@@ -157,7 +157,7 @@ func header(name string, names []string) error {
 			return request.Faultf(name, 1, "field %d has no name; the first line names all fields", i+1)
 		}
 		if slices.Contains(names[:i], names[i]) {
-			return request.Faultf(name, 1, "two fields are named %q; give each a name of its own",
+			return request.Faultf(name, 1, "two fields are named %q; give each a different name",
 				request.Short(names[i]))
 		}
 	}
@@ -174,7 +174,7 @@ func csvFault(name string, err error) error {
 	return request.Faultf(name, 0, "%v", err)
 }
 
-// text returns what is read of a file.
+// text returns the text of a file.
 func text(name string, data []byte) ([]byte, error) {
 	if len(data) > MostBytes {
 		return nil, request.Faultf(name, 0, "the file has %d MiB; at most %d are read, so use fewer rows",

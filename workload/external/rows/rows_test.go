@@ -65,7 +65,7 @@ func TestFaults(t *testing.T) {
 			"a:1: the first line has no comma; separate the fields by commas, not by ';'",
 		},
 		{"CSV, no name", rows.ReadCSV, "a,\n1,2\n", "a:1: field 2 has no name; the first line names all fields"},
-		{"CSV, name twice", rows.ReadCSV, "a,b,a\n", `a:1: two fields are named "a"; give each a name of its own`},
+		{"CSV, name twice", rows.ReadCSV, "a,b,a\n", `a:1: two fields are named "a"; give each a different name`},
 		{"CSV, values", rows.ReadCSV, "a,b\n1,2\n1\n", "a:3: the row has 1 values, and the first line names 2 fields"},
 		{
 			"CSV, quote", rows.ReadCSV, "a,b\n1,2\n1,\"x\" y\n",

@@ -20,29 +20,29 @@ const (
 	mostDepth    = 256
 )
 
-// functions are those that a template may name.
+// functions are the functions that a template may call.
 var functions = []string{"json", "urlquery", "index"}
 
 // whatIsRight ends the errors of templates.
 const whatIsRight = `write {{.field}}, {{.field.inner}}, {{index . "a field"}}, {{.field | json}} or ` +
 	`{{.field | urlquery}}`
 
-// Template is a text with places for values of a row.
+// Template is a text with placeholders for values of a row.
 type Template struct {
 	where string
 	parts []part
 }
 
-// part is a text, or a place for a value.
+// part is a text or a placeholder.
 type part struct {
 	text  string
 	place bool
 	path  []string
-	with  []string // the names of functions, in their order
+	with  []string // the names of functions, in order
 	shown string
 }
 
-// Parse reads a template. where is what it is, for errors: "shop.yaml:12: body".
+// Parse parses a template. where names the template in errors: "shop.yaml:12: body".
 func Parse(where, text string) (*Template, error) {
 	t := &Template{where: where}
 	if !strings.Contains(text, "{{") {
@@ -113,7 +113,7 @@ func short(text string) string {
 	return text
 }
 
-// place returns what an action asks for.
+// place returns the placeholder of an action.
 func place(node *parse.ActionNode) (part, bool) {
 	p := part{place: true, shown: short(node.String())}
 	if node.Pipe == nil || len(node.Pipe.Decl) > 0 {
@@ -147,7 +147,7 @@ func place(node *parse.ActionNode) (part, bool) {
 	return p, true
 }
 
-// index reads {{index . "a" "b"}}, for names that are no words.
+// index parses {{index . "a" "b"}}, for names that are no identifiers.
 func (p *part) index(args []parse.Node) bool {
 	if len(args) < 2 || args[0].Type() != parse.NodeDot {
 		return false
@@ -162,7 +162,7 @@ func (p *part) index(args []parse.Node) bool {
 	return true
 }
 
-// function returns the name of a function that is known.
+// function returns the name of a known function.
 func function(node parse.Node) (string, bool) {
 	name, ok := node.(*parse.IdentifierNode)
 	if !ok {
@@ -203,7 +203,7 @@ func (t *Template) Text(row Row) (string, error) {
 	return b.String(), nil
 }
 
-// Value returns the template with the values of a row. If it is one place and nothing else, the value keeps its kind.
+// Value returns the template with the values of a row. If it is a single placeholder, the value keeps its type.
 func (t *Template) Value(row Row) (any, error) {
 	if len(t.parts) == 1 && t.parts[0].place && len(t.parts[0].with) == 0 {
 		return t.value(t.parts[0], row)
@@ -211,7 +211,7 @@ func (t *Template) Value(row Row) (any, error) {
 	return t.Text(row)
 }
 
-// value returns what is at a place.
+// value returns the value for a placeholder.
 func (t *Template) value(p part, row Row) (any, error) {
 	var value any = row.Fields
 	for i, name := range p.path {
@@ -243,7 +243,7 @@ func (t *Template) value(p part, row Row) (any, error) {
 	return value, nil
 }
 
-// listed returns the names of some fields.
+// listed returns the names of some fields, for an error.
 func listed(fields map[string]any) string {
 	const most = 8
 	names := slices.Sorted(maps.Keys(fields))
@@ -259,7 +259,7 @@ func listed(fields map[string]any) string {
 	return strings.Join(names, ", ")
 }
 
-// written returns a value as it stands in a text: a string without quotes, and others as JSON.
+// written renders a value inside a text: a string without quotes, and others as JSON.
 func written(value any) (string, error) {
 	switch value := value.(type) {
 	case string:
@@ -270,7 +270,7 @@ func written(value any) (string, error) {
 	return encoded(value)
 }
 
-// encoded returns a value as JSON.
+// encoded encodes a value as JSON.
 func encoded(value any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -281,9 +281,9 @@ func encoded(value any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Shape is a JSON value whose strings, and names of fields, are templates.
+// Shape is a JSON value whose strings and field names are templates.
 type Shape struct {
-	value any // a *Template, a []Shape, a []named, or what is the same for all rows
+	value any // a *Template, a []Shape, a []named, or a constant
 }
 
 // named is a field of an object.
@@ -292,8 +292,8 @@ type named struct {
 	value Shape
 }
 
-// ParseValue reads the templates in a value as JSON and YAML have it: maps with string keys, lists, strings, and what
-// is left as it is. where is what it is, for errors.
+// ParseValue reads the templates in a value as decoded from JSON or YAML: maps with string keys, lists, strings;
+// other values stay constant. where names the value in errors.
 func ParseValue(where string, value any) (Shape, error) { return parseValue(where, value, 0) }
 
 func parseValue(where string, value any, depth int) (Shape, error) {
@@ -350,7 +350,7 @@ func (s Shape) Fixed() bool {
 	return true
 }
 
-// Value returns the value with the values of a row.
+// Value returns the JSON value with the values of a row.
 func (s Shape) Value(row Row) (any, error) {
 	switch value := s.value.(type) {
 	case *Template:

@@ -54,7 +54,7 @@ type avroMessage[T any] struct {
 	schema *avro.Schema
 }
 
-// avroOf is the message of T as it is, by the last of the texts.
+// avroOf returns the message of T, by the last of the texts.
 func avroOf[T any](texts ...string) avroMessage[T] {
 	rows := avroCodec[T](texts)
 	return avroMessage[T]{

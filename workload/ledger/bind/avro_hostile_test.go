@@ -15,7 +15,7 @@ import (
 	"wirelab/workload/ledger/schema"
 )
 
-// foreign is a server as somebody sees it who has the schemas and no stub of ours.
+// foreign is a client that has the schemas, and none of our stubs.
 type foreign struct {
 	pair
 	conformance.Peer
@@ -57,8 +57,8 @@ func postingByHand(t *testing.T, p ledger.Posting) (head, message string) {
 	return head, head + string(body) + p.Type
 }
 
-// Bytes that are no posting are refused with what is wrong with them, on every
-// Avro wire and by every server, which moves no money for them and goes on.
+// TestAvroHostile checks that bytes that are not a posting are refused with the reason, on every Avro wire and by
+// every server, which moves no money for them and continues.
 func TestAvroHostile(t *testing.T) {
 	t.Parallel()
 	p := ledger.Posting{ID: "foreign", From: payer, To: payee, Amount: 5, Type: "transfer"}
@@ -120,8 +120,8 @@ func TestAvroHostile(t *testing.T) {
 	}
 }
 
-// Servers refuse what is not in their encoding, and say which that is, for the
-// stream as for the rest; and what is, but no message.
+// TestFormsRefuseOtherEncodings checks that servers refuse other encodings, and name the supported ones, for the
+// stream as for the other calls; and that they refuse bytes in the right encoding that are not a message.
 func TestFormsRefuseOtherEncodings(t *testing.T) {
 	t.Parallel()
 	own := func(p wirelab.Protocol) bool { return p.Framing == "gRPC" && p.Encoding != "Protocol Buffers" }

@@ -213,8 +213,8 @@ func rewrite[T any](t *testing.T, m avroMessage[T], body []byte) {
 	if err != nil {
 		t.Fatalf("%+v was read and cannot be written: %v", v, err)
 	}
-	// A time may be finer than what is written, and past the years that are:
-	// no request with one is valid, and no server of ours replies one.
+	// A decoded time may be finer than the encoding writes, or outside the valid years: no request with such a time
+	// is valid, and our servers never reply with one.
 	again, err := m.Decode(first)
 	if err != nil {
 		return

@@ -16,7 +16,7 @@ import (
 	"wirelab/workload/ledger/bind"
 )
 
-// TestConformance judges every cell; see package conformance for what is asked.
+// TestConformance tests every cell; package conformance defines the tests.
 func TestConformance(t *testing.T) {
 	conformance.Run(t, bind.Workload(), conformance.Suite[ledger.Service]{
 		Scripts:    "testdata",
@@ -123,16 +123,16 @@ func hostile() []edgevalues.Value[string] {
 		{Name: "tautology", Value: "' OR '1'='1", Why: "is always true where it becomes part of a statement"},
 		{
 			Name: "drop", Value: "x'; DROP TABLE accounts; --",
-			Why: "is a statement of its own where it becomes part of one",
+			Why: "is a separate statement if it becomes part of one",
 		},
 		{Name: "union", Value: "0' UNION SELECT 1,2,3 --", Why: "adds rows where it becomes part of a statement"},
 		{Name: "wildcard", Value: "0.0.10000%", Why: "matches others where it is compared as a pattern"},
 		{
 			Name: "any-letter", Value: "0.0.10000_",
-			Why: "is an id as it is, and matches others where it is compared as a " +
+			Why: "is a valid id, and matches others if it is compared as a " +
 				"pattern",
 		},
-		{Name: "comment", Value: alice + "--", Why: "is an id as it is, and another where the rest is a comment"},
+		{Name: "comment", Value: alice + "--", Why: "is a valid id, and another one if the rest is a comment"},
 		{Name: "zero-first", Value: "0.0.0100000", Why: "is another id to a reader that makes it a number"},
 		{Name: "case", Value: "TX-000000001", Why: "is another id than in lower case"},
 	}
@@ -224,7 +224,7 @@ func logEdges(t *edges) {
 	t.from("last", "begins behind the last transaction", ledger.Feed{After: lastInLog})
 	t.page("full", "is full and ends with the log, and so has a next page", ledger.Page{After: thirdLast, Limit: 3})
 	t.from("account", "keeps those of one account", ledger.Feed{Account: alice})
-	t.from("nobody", "keeps those of an account there is not, which is none and no error", ledger.Feed{Account: nobody})
+	t.from("absent", "keeps those of an unknown account, which is none and no error", ledger.Feed{Account: nobody})
 	t.stream("followed", "follows the log, and ends before its end",
 		ledger.Feed{After: thirdLast, Limit: 3, Follow: true})
 	t.from("everything", "has every field",
@@ -241,7 +241,7 @@ func postingEdges(t *edges) {
 	for _, v := range edgevalues.Ints() {
 		t.post("amount-"+v.Name, v.Why, ledger.Posting{ID: "amount-" + v.Name, From: payer, To: payee, Amount: v.Value})
 	}
-	t.post("amount-at-limit", "is the largest amount there may be, and nobody has it",
+	t.post("amount-at-limit", "is the largest valid amount, and no account has it",
 		ledger.Posting{ID: "amount-at-limit", From: payer, To: payee, Amount: ledger.AmountLimit})
 	t.post("amount-over-limit", "is one more than every encoding carries",
 		ledger.Posting{ID: "amount-over-limit", From: payer, To: payee, Amount: ledger.AmountLimit + 1})
@@ -267,10 +267,10 @@ func postingEdges(t *edges) {
 	t.post("nothing", "has no fields at all, as an empty message", ledger.Posting{})
 	t.post("self", "is from an account to itself", ledger.Posting{ID: "self", From: payer, To: payer, Amount: 1})
 	t.post("of-the-log", "has an id of the data set", ledger.Posting{ID: firstInLog, From: payer, To: payee, Amount: 1})
-	t.post("from-nobody", "is from an account there is not",
-		ledger.Posting{ID: "from-nobody", From: nobody, To: payee, Amount: 1})
-	t.post("to-nobody", "is to an account there is not", ledger.Posting{
-		ID: "to-nobody", From: payer, To: nobody, Amount: 1,
+	t.post("from-absent", "is from an unknown account",
+		ledger.Posting{ID: "from-absent", From: nobody, To: payee, Amount: 1})
+	t.post("to-absent", "is to an unknown account", ledger.Posting{
+		ID: "to-absent", From: payer, To: nobody, Amount: 1,
 	})
 	t.post("too-much", "is more than there is", ledger.Posting{ID: "too-much", From: payer, To: payee, Amount: 1 << 50})
 	t.post("type-over", "has a type one byte too long",

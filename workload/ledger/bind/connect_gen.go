@@ -16,7 +16,7 @@ import (
 	"wirelab/workload/ledger/gen/genconnect"
 )
 
-// connectServer answers for service through connect-go, whichever protocol the call came by.
+// connectServer serves service with connect-go, over every protocol that it supports.
 type connectServer struct{ service ledger.Service }
 
 var (
@@ -25,7 +25,7 @@ var (
 	_ genconnect.LedgerServiceHandler      = connectServer{}
 )
 
-// handleConnect has connect-go serve.
+// handleConnect registers the handlers of connect-go.
 func handleConnect(mux *http.ServeMux, service ledger.Service) {
 	server, options := connectServer{service}, wireconnect.HandlerOptions()
 	mux.Handle(genconnect.NewBalanceServiceHandler(server, options...))
@@ -33,12 +33,12 @@ func handleConnect(mux *http.ServeMux, service ledger.Service) {
 	mux.Handle(genconnect.NewLedgerServiceHandler(server, options...))
 }
 
-// rpcNames are the services of gRPC that the workload is.
+// rpcNames returns the gRPC services of the workload.
 func rpcNames() []string {
 	return []string{genconnect.BalanceServiceName, genconnect.TransactionServiceName, genconnect.LedgerServiceName}
 }
 
-// rpcProcedures are the operations' paths.
+// rpcProcedures returns the path of each operation.
 func rpcProcedures() map[string]string {
 	return map[string]string{
 		"GetBalance":         genconnect.BalanceServiceGetBalanceProcedure,
@@ -98,8 +98,8 @@ func (s connectServer) PostTransaction(
 }
 
 // StreamTransactions implements [genconnect.TransactionServiceHandler].
-// connect-go writes each message through to the connection, and waits there for
-// a reader that is behind.
+// connect-go writes each message to the connection at once, and blocks there if
+// the reader is slow.
 func (s connectServer) StreamTransactions(
 	ctx context.Context, message *connect.Request[gen.StreamTransactionsRequest],
 	call *connect.ServerStream[gen.TransactionEvent],
@@ -119,7 +119,7 @@ func (s connectServer) StreamTransactions(
 	return nil
 }
 
-// connectCalls makes the calls through connect-go.
+// connectCalls makes the calls with connect-go.
 type connectCalls struct {
 	balanceService     genconnect.BalanceServiceClient
 	transactionService genconnect.TransactionServiceClient
@@ -128,7 +128,7 @@ type connectCalls struct {
 
 var _ calls = connectCalls{}
 
-// newConnectStub returns a stub that speaks the Connect protocol unless told otherwise.
+// newConnectStub returns a stub. It uses the Connect protocol unless an option selects another.
 func newConnectStub(by connect.HTTPClient, url string, speak ...connect.ClientOption) ledger.Service {
 	options := append(wireconnect.ClientOptions(), speak...)
 	return stub{connectCalls{
@@ -194,7 +194,7 @@ func (s connectCalls) StreamTransactions(
 			yield(ledger.Event{}, wireconnect.Decode(err))
 			return
 		}
-		// Resets the stream if its end was not read, else keeps the connection.
+		// Resets the stream if its end was not read; otherwise keeps the connection.
 		defer func() { _ = call.Close() }()
 		for call.Receive() {
 			item, err := codec.Read(eventFromProto(call.Msg()))

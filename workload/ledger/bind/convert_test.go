@@ -73,7 +73,7 @@ func reread[T any, M proto.Message](
 	}
 }
 
-// whole reports whether no time in a message is finer than what is written.
+// whole reports whether no time in a message is finer than the encoding writes.
 func whole(m proto.Message) bool {
 	text := m.(interface{ String() string }).String()
 	return len(text) < 1<<20 && !finer(text)
@@ -102,9 +102,9 @@ func TestBalancesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	balance := &gen.Balance{AccountId: "a", BalanceTinybar: 1, Timestamp: "2024-01-31T12:00:00Z"}
 	for why, m := range map[string]*gen.GetBalancesResponse{
-		"a balance too few":    {Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}}},
-		"a balance too many":   {Balances: []*gen.Balance{balance}},
-		"a balance for nobody": {Balances: []*gen.Balance{balance}, Verdicts: []*gen.Verdict{{AccountId: "a"}}},
+		"a balance too few":            {Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}}},
+		"a balance too many":           {Balances: []*gen.Balance{balance}},
+		"a balance without an account": {Balances: []*gen.Balance{balance}, Verdicts: []*gen.Verdict{{AccountId: "a"}}},
 		"a balance without time": {
 			Balances: []*gen.Balance{{AccountId: "a", Timestamp: "?"}},
 			Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}},

@@ -10,9 +10,9 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// What the wires that speak package exchange share: the operations by number,
-// in the schema's messages. The numbers are for ever, like those of fields: the
-// generator reads them here, and gives a new operation the next.
+// The wires that use package exchange share the operations below, by number and
+// in the messages of the schema. The numbers must never change, like those of
+// fields: the generator reads them here, and gives a new operation the next one.
 //
 // Given: 5
 
@@ -56,7 +56,7 @@ func streamTransactions() exchange.Operation[ledger.Feed, ledger.Event] {
 	}
 }
 
-// exchangeHandlers are the operations, for wires that speak package exchange.
+// exchangeHandlers returns the operations for wires that use package exchange.
 func exchangeHandlers(service ledger.Service) []exchange.Handler {
 	return []exchange.Handler{
 		getBalance().Unary(service.GetBalance),

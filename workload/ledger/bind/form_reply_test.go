@@ -116,7 +116,7 @@ func serveForms(t *testing.T, f forms) (address string) {
 	return listener.Addr().String()
 }
 
-// What is written in the gRPC forms of JSON is what plain HTTP has.
+// TestJSONFormsByHand checks that the gRPC encodings in JSON write the same text as plain HTTP.
 func TestJSONFormsByHand(t *testing.T) {
 	t.Parallel()
 	f := jsonForms()

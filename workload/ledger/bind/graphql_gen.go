@@ -23,7 +23,7 @@ func newGraphQLStub(client *httprpc.Client) ledger.Service {
 	return stub{calls}
 }
 
-// The text that asks for GetBalance, with exactly the fields of its reply.
+// The document that calls GetBalance, with exactly the fields of its reply.
 const getBalanceQuery = "query GetBalance($id: ID!) { getBalance(id: $id) { account amount updatedAt } }"
 
 // GetBalance implements [gengraphql.QueryResolver].
@@ -54,11 +54,11 @@ func graphqlGetBalance(
 	}
 }
 
-// The text that asks for GetBalances, with exactly the fields of its reply.
+// The document that calls GetBalances, with exactly the fields of its reply.
 const getBalancesQuery = "query GetBalances($ids: [ID!]!) { getBalances(ids: $ids) { account found " +
 	"balance { account amount updatedAt } } }"
 
-// The text that asks for GetTransactions, with exactly the fields of its reply.
+// The document that calls GetTransactions, with exactly the fields of its reply.
 const getTransactionsQuery = "query GetTransactions($after: ID!, $account: ID!, $since: Time!, $limit: Int!) " +
 	"{ getTransactions(after: $after, account: $account, since: $since, limit: " +
 	"$limit) { transactions { id from to amount type timestamp } next } }"
@@ -104,7 +104,7 @@ func graphqlGetTransactions(
 	}
 }
 
-// The text that asks for PostTransaction, with exactly the fields of its reply.
+// The document that calls PostTransaction, with exactly the fields of its reply.
 const postTransactionQuery = "mutation PostTransaction($posting: PostingInput!) { postTransaction(posting: " +
 	"$posting) { id from to amount type timestamp } }"
 
@@ -116,7 +116,7 @@ func (r graphqlResolver) PostTransaction(
 	return &reply, graphql.Told(err)
 }
 
-// The text that asks for StreamTransactions, with exactly the fields of its reply.
+// The document that calls StreamTransactions, with exactly the fields of its reply.
 const streamTransactionsQuery = "subscription StreamTransactions($after: ID!, $account: ID!, $since: Time!, " +
 	"$rate: Long!, $limit: Long!, $follow: Boolean!) { streamTransactions(after: " +
 	"$after, account: $account, since: $since, rate: $rate, limit: $limit, follow: " +

@@ -15,8 +15,8 @@ import (
 	"wirelab/workload/ledger/gen/genconnect"
 )
 
-// inForms is the workload on gRPC in an encoding of its own, named by its
-// subtype. Its forms are made when it is served or called.
+// inForms returns the workload over gRPC in a special encoding, named by its
+// subtype. The encoding is set up when the workload is served or called.
 func inForms(subtype string, in func() forms) grpcbind.Service[ledger.Service] {
 	return grpcbind.Service[ledger.Service]{
 		Names: rpcNames(), Procedures: rpcProcedures(), RawHoles: rawHoles(), Subtype: subtype,
@@ -29,7 +29,7 @@ func inForms(subtype string, in func() forms) grpcbind.Service[ledger.Service] {
 	}
 }
 
-// register has grpc-go serve.
+// register registers the services of grpc-go.
 func (f forms) register(to grpc.ServiceRegistrar, service ledger.Service) {
 	to.RegisterService(wiregrpc.Describe(
 		genconnect.BalanceServiceName, f.name,
@@ -47,7 +47,7 @@ func (f forms) register(to grpc.ServiceRegistrar, service ledger.Service) {
 	), service)
 }
 
-// handle has connect-go serve.
+// handle registers the handlers of connect-go.
 func (f forms) handle(mux *http.ServeMux, service ledger.Service) {
 	const (
 		getBalance         = genconnect.BalanceServiceGetBalanceProcedure
@@ -68,7 +68,7 @@ func (f forms) handle(mux *http.ServeMux, service ledger.Service) {
 		streamTransactions, f.name, f.feed, f.event, service.StreamTransactions))
 }
 
-// grpcStub calls through grpc-go.
+// grpcStub returns a stub that calls with grpc-go.
 func (f forms) grpcStub(conn *grpc.ClientConn) ledger.Service {
 	return stub{&functions{
 		getBalance: wiregrpc.CallUnary(
@@ -84,7 +84,7 @@ func (f forms) grpcStub(conn *grpc.ClientConn) ledger.Service {
 	}}
 }
 
-// connectStub calls through connect-go.
+// connectStub returns a stub that calls with connect-go.
 func (f forms) connectStub(
 	client connect.HTTPClient, at string, speak ...connect.ClientOption,
 ) ledger.Service {

@@ -16,7 +16,7 @@ import (
 	"wirelab/workload/ledger/gen"
 )
 
-// protoRPC is the workload on gRPC and Connect, in Protocol Buffers.
+// protoRPC returns the workload over gRPC and Connect, in Protocol Buffers.
 func protoRPC() grpcbind.Service[ledger.Service] {
 	return grpcbind.Service[ledger.Service]{
 		Names: rpcNames(), Procedures: rpcProcedures(), RawHoles: rawHoles(),
@@ -24,7 +24,7 @@ func protoRPC() grpcbind.Service[ledger.Service] {
 	}
 }
 
-// grpcServer answers for service through grpc-go.
+// grpcServer serves service with grpc-go.
 type grpcServer struct {
 	gen.UnimplementedBalanceServiceServer
 	gen.UnimplementedTransactionServiceServer
@@ -33,7 +33,7 @@ type grpcServer struct {
 	service ledger.Service
 }
 
-// registerGRPC has grpc-go serve.
+// registerGRPC registers the services of grpc-go.
 func registerGRPC(to grpc.ServiceRegistrar, service ledger.Service) {
 	server := grpcServer{service: service}
 	gen.RegisterBalanceServiceServer(to, server)
@@ -89,9 +89,9 @@ func (s grpcServer) PostTransaction(
 	return transactionToProto(reply), nil
 }
 
-// StreamTransactions implements [gen.TransactionServiceServer]. grpc-go writes what is sent at
-// once, and lets Send wait when 64 KiB of a call are unwritten because its
-// reader is behind.
+// StreamTransactions implements [gen.TransactionServiceServer]. grpc-go writes each message at
+// once; Send blocks while 64 KiB of the call are unwritten because its reader is
+// slow.
 func (s grpcServer) StreamTransactions(
 	message *gen.StreamTransactionsRequest, call grpc.ServerStreamingServer[gen.TransactionEvent],
 ) error {
@@ -110,7 +110,7 @@ func (s grpcServer) StreamTransactions(
 	return nil
 }
 
-// grpcCalls makes the calls through grpc-go.
+// grpcCalls makes the calls with grpc-go.
 type grpcCalls struct {
 	balanceService     gen.BalanceServiceClient
 	transactionService gen.TransactionServiceClient
@@ -178,7 +178,7 @@ func (s grpcCalls) StreamTransactions(
 ) iter.Seq2[ledger.Event, error] {
 	return func(yield func(ledger.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // which is how grpc-go is told that nobody reads on
+		defer cancel() // tells grpc-go that the rest will not be read
 		call, err := s.transactionService.StreamTransactions(ctx, feedToProto(feed))
 		if err != nil {
 			yield(ledger.Event{}, wiregrpc.Decode(err))
@@ -189,7 +189,7 @@ func (s grpcCalls) StreamTransactions(
 			if err != nil {
 				return ledger.Event{}, err
 			}
-			return eventFromProto(message) // its error is Internal to Decode, as it should be
+			return eventFromProto(message) // Decode makes its error Internal, as intended
 		}
 		stream.Items(receive, func(item ledger.Event) ledger.Event { return item }, wiregrpc.Decode)(yield)
 	}

@@ -12,7 +12,7 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// netrpcServer is the receiver whose methods net/rpc finds.
+// netrpcServer is the receiver whose methods net/rpc calls.
 type netrpcServer struct{ service ledger.Service }
 
 func newNetRPCServer(service ledger.Service) any { return &netrpcServer{service} }
@@ -22,35 +22,35 @@ func newNetRPCStub(client *netrpc.Client) ledger.Service {
 	return stub{netrpcCalls{client}}
 }
 
-// GetBalance is a method of net/rpc.
+// GetBalance is called by net/rpc.
 func (s *netrpcServer) GetBalance(
 	req *netrpc.Request[ledger.AccountID], rep *netrpc.Reply[ledger.Balance],
 ) error {
 	return netrpc.Answer(req, rep, s.service.GetBalance)
 }
 
-// GetBalances is a method of net/rpc.
+// GetBalances is called by net/rpc.
 func (s *netrpcServer) GetBalances(
 	req *netrpc.Request[ledger.AccountIDs], rep *netrpc.Reply[ledger.Balances],
 ) error {
 	return netrpc.Answer(req, rep, s.service.GetBalances)
 }
 
-// GetTransactions is a method of net/rpc.
+// GetTransactions is called by net/rpc.
 func (s *netrpcServer) GetTransactions(
 	req *netrpc.Request[ledger.Page], rep *netrpc.Reply[ledger.TransactionList],
 ) error {
 	return netrpc.Answer(req, rep, s.service.GetTransactions)
 }
 
-// PostTransaction is a method of net/rpc.
+// PostTransaction is called by net/rpc.
 func (s *netrpcServer) PostTransaction(
 	req *netrpc.Request[ledger.Posting], rep *netrpc.Reply[ledger.Transaction],
 ) error {
 	return netrpc.Answer(req, rep, s.service.PostTransaction)
 }
 
-// netrpcHoles are the operations that net/rpc does not carry, and why.
+// netrpcHoles maps the operations that net/rpc does not carry to the reason.
 func netrpcHoles() map[string]string {
 	return map[string]string{
 		"StreamTransactions": netrpc.NoStreams,

@@ -162,8 +162,8 @@ func shown(m proto.Message) string {
 	return b.String()
 }
 
-// The published clients' calls are answered as they know it, and an account
-// there is not by a status of its own (grb-F01, F02, D09).
+// TestPublishedBalances checks that calls of the published clients get the answers they know, and that an unknown
+// account has a specific status (grb-F01, F02, D09).
 func TestPublishedBalances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

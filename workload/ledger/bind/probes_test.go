@@ -20,7 +20,7 @@ func probes() []conformance.Probe[ledger.Service] {
 		},
 		{
 			Name: "resumed", Operation: "StreamTransactions",
-			Why:   "a stream goes on after the event at which another ended (grb-D10)",
+			Why:   "a stream continues after the event at which another ended (grb-D10)",
 			Check: resumed,
 		},
 		{

@@ -112,7 +112,7 @@ func noFraming(encoding httprpc.Encoding) string {
 	case httprpc.Avro:
 		return "there is no agreed framing of a stream of Avro messages in a plain HTTP body: an object " +
 			"container file " +
-			"has blocks, and no way to say that it failed; gRPC's is a protocol of its own here"
+			"has blocks, and no way to say that it failed; gRPC's is a separate protocol here"
 	}
 	return ""
 }
@@ -144,7 +144,7 @@ func restBinding(c httpbind.Carriage) wirelab.Binding[ledger.Service] {
 	return b
 }
 
-// restOver is the ledger over a protocol of plain HTTP, by a stub of its own.
+// restOver returns the ledger over a protocol of plain HTTP, with a given stub.
 func restOver(c httpbind.Carriage, stub func(*httprpc.Client) ledger.Service) wirelab.Binding[ledger.Service] {
 	return httpbind.Service[ledger.Service]{
 		Handler: restHandler, RawHoles: rawHoles(),

@@ -13,8 +13,7 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// FuzzRESTMessages feeds every body in each encoding anything: what is
-// read must be read again from what it is written as.
+// FuzzRESTMessages decodes arbitrary bodies in each encoding: a decoded value must survive encoding and decoding.
 func FuzzRESTMessages(f *testing.F) {
 	c := newRESTCodecs()
 	for _, seed := range []string{
@@ -64,8 +63,8 @@ func restAgain[T interface{ Equal(T) bool }](t *testing.T, codec *httprpc.Codec[
 	if err != nil {
 		t.Fatalf("%#v: %v", v, err)
 	}
-	// A time may be finer than what is written, and past the years that are:
-	// no request with one is valid, and no server of ours replies one.
+	// A decoded time may be finer than the encoding writes, or outside the valid years: no request with such a time
+	// is valid, and our servers never reply with one.
 	back, err := codec.Decode(written)
 	if err != nil {
 		return
@@ -76,8 +75,8 @@ func restAgain[T interface{ Equal(T) bool }](t *testing.T, codec *httprpc.Codec[
 	}
 }
 
-// FuzzRESTQuery feeds the queries anything: what is taken is in the contract or
-// refused by it, and is asked for by the same URL again.
+// FuzzRESTQuery parses arbitrary queries: a parsed query is in the contract or refused by it, and is written to the
+// same URL again.
 func FuzzRESTQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "since=2024-01-31T12:00:00Z&rate=-1&account=a&after=b&limit=5&follow=true",

@@ -36,8 +36,8 @@ type replied struct {
 	closed bool // whether the connection serves no other request
 }
 
-// restAsk writes a request as it stands, byte for byte, over a connection of its
-// own: target is neither cleaned nor escaped. Each of header is a line.
+// restAsk writes a request unchanged, byte for byte, over a new connection: target is neither cleaned nor escaped.
+// Each of header is a line.
 func restAsk(t *testing.T, address, method, target, body string, header ...string) replied {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -137,7 +137,7 @@ func TestRESTPublishedReads(t *testing.T) {
 			`{"balances":[` + first + "," + second + `],"verdicts":[` + found(a, true) + "," + found(b, true) + `]}`,
 		},
 		{
-			"grb-F06 of nobody: lists, and not null", "/api/v1/balances?ids=" + unknown,
+			"grb-F06 of an unknown id: lists, not null", "/api/v1/balances?ids=" + unknown,
 			`{"balances":[],"verdicts":[` + found(unknown, false) + `]}`,
 		},
 		{"grb-F08", "/health", `{"status":"healthy"}`},
@@ -190,7 +190,7 @@ func TestRESTPublishedStream(t *testing.T) {
 		{"at a rate", "?rate=1000000&limit=2", "X-No: accept", events, retry + event(1, x[0]) + event(2, x[1]) + end},
 		{"since", "?since=" + since + "&limit=1", "X-No: accept", events, retry + event(1, sinceFirst(t, x[3])) + end},
 		{"of an account", "?account=" + x[0].From + "&limit=1", "X-No: accept", events, retry + event(1, x[0]) + end},
-		{"of nobody's account", "?account=0.0.7", "X-No: accept", events, retry + end},
+		{"of an unknown account", "?account=0.0.7", "X-No: accept", events, retry + end},
 		{"after one", "?after=" + x[1].ID + "&limit=1", "X-No: accept", events, retry + event(1, x[2]) + end},
 		{"resumed by EventSource", "?limit=1", "Last-Event-ID: " + x[2].ID, events, retry + event(1, x[3]) + end},
 		{
@@ -203,7 +203,7 @@ func TestRESTPublishedStream(t *testing.T) {
 			"as lines", "?limit=2", "Accept: application/x-ndjson", lines,
 			line(1, x[0]) + line(2, x[1]) + "{\"end\":true}\n",
 		},
-		{"as lines, of nobody's account", "?account=0.0.7", "Accept: application/x-ndjson", lines, "{\"end\":true}\n"},
+		{"as lines, of unknown", "?account=0.0.7", "Accept: application/x-ndjson", lines, "{\"end\":true}\n"},
 	} {
 		got := restAsk(t, address, "GET", "/api/v1/transactions/stream"+c.query, "", c.header)
 		if body := stamps().ReplaceAllString(got.body, noStamps); got.status != 200 || got.kind != c.kind ||
@@ -235,7 +235,7 @@ func sinceFirst(t *testing.T, x ledger.Transaction) ledger.Transaction {
 	return list.Transactions[0]
 }
 
-// refusal is a request that is refused, with a part of what it is told.
+// refusal is a request that is refused, with a part of the error text.
 type refusal struct {
 	why, method, target, body string
 	status                    int
@@ -308,7 +308,7 @@ func refusedReads() []refusal {
 	}
 }
 
-// refusedMethods are refusals of methods, of paths and of what is posted.
+// refusedMethods returns refusals of methods, of paths and of postings.
 func refusedMethods() []refusal {
 	const id, stream, post = "/api/v1/accounts/0.0.100000/balance", restStream, restLog
 	const valid = `{"tx_id":"x-1","from":"0.0.100001","to":"0.0.100002","amount":1,"type":"transfer"}`
@@ -317,7 +317,7 @@ func refusedMethods() []refusal {
 		{"DELETE of balances (grb-F06)", "DELETE", "/api/v1/balances?ids=0.0.100000", "", 405, "not DELETE"},
 		{"POST to a stream (grb-F07)", "POST", stream, "{}", 405, "not POST"},
 		{"PUT to health", "PUT", "/health", "{}", 405, "not PUT"},
-		{"a path of nobody", "GET", "/api/v1/account", "", 404, `"wirelab.code":"unimplemented"`},
+		{"an unknown path", "GET", "/api/v1/account", "", 404, `"wirelab.code":"unimplemented"`},
 		{
 			"the results, which are a program of their own here", "GET", "/api/v1/results", "", 404,
 			`"wirelab.code":"unimplemented"`,
@@ -335,7 +335,7 @@ func refusedMethods() []refusal {
 			"cannot be read",
 		},
 		{
-			"an amount above what is carried whole", "POST", post,
+			"an amount above the exact integers", "POST", post,
 			strings.Replace(valid, `:1,`, `:9007199254740992,`, 1),
 			400,
 			"amount 9007199254740992 is outside",
@@ -343,7 +343,7 @@ func refusedMethods() []refusal {
 		{"an amount below", "POST", post, strings.Replace(valid, `:1,`, `:-1,`, 1), 400, "amount -1 is outside"},
 		{"to itself", "POST", post, strings.Replace(valid, "100002", "100001", 1), 400, "are both account"},
 		{
-			"to nobody", "POST", post, strings.Replace(valid, "0.0.100002", "0.0.7", 1), 404,
+			"to an unknown account", "POST", post, strings.Replace(valid, "0.0.100002", "0.0.7", 1), 404,
 			`"wirelab.code":"not_found"`,
 		},
 		{
@@ -401,8 +401,8 @@ func refusedQueries() (all []refusal) {
 	return all
 }
 
-// TestRESTPublishedFailures asks for what is refused, with the statuses of the
-// published service and a code (grb-D09), and never more than that (grb-D01).
+// TestRESTPublishedFailures makes requests that are refused, with the statuses of the published service and a code
+// (grb-D09), and without further details (grb-D01).
 func TestRESTPublishedFailures(t *testing.T) {
 	t.Parallel()
 	address := restServe(t, ledger.New())
@@ -498,8 +498,8 @@ func (a away) Ready(ctx context.Context) error {
 	return a.err
 }
 
-// TestRESTHealth asks a service for its health whose database does not
-// answer: grb-F08, S11. Why is not for whoever asks.
+// TestRESTHealth asks for the health of a service whose database does not answer: grb-F08, S11. The cause is not
+// shown to the caller.
 func TestRESTHealth(t *testing.T) {
 	t.Parallel()
 	for why, err := range map[string]error{

@@ -40,16 +40,13 @@ func sseBinding(c httpbind.Carriage, plain string) wirelab.Binding[ledger.Servic
 // after which proxies give a connection up.
 const heartbeat = 15 * time.Second
 
-// retry is how long a reader is told to wait before it connects again: long
-// enough not to press a server that starts, short beside the seconds of
-// EventSource's own.
+// retry is how long a reader must wait before it reconnects: long enough to spare a server that is starting,
+// and short compared with the seconds that EventSource waits by default.
 const retry = 200 * time.Millisecond
 
-// eventStream is the log as events: "transaction", and "error" where it fails,
-// as the published service names them, with the transaction's id as the
-// event's. A stream that is resumed has a schedule and, but for our client,
-// numbers of its own, and its limit counts anew: the id alone says where a
-// reader was.
+// eventStream sends the log as events: "transaction", and "error" if the stream fails, as the published service
+// names them, with the id of the transaction as the id of the event. A resumed stream gets a new schedule, starts
+// numbering again unless our client made it, and its limit counts anew: the id alone says where a reader was.
 func eventStream(codec httprpc.Codec[ledger.Event]) sse.Stream[ledger.Feed, ledger.Event] {
 	return sse.Stream[ledger.Feed, ledger.Event]{
 		Codec: codec, Name: "transaction", Failure: "error", Heartbeat: heartbeat, AnyOrigin: true,

@@ -114,9 +114,8 @@ func (b breaking) StreamTransactions(ctx context.Context, feed ledger.Feed) iter
 	}
 }
 
-// TestSSEInABrowser reads streams with the EventSource of a real browser, in a
-// page of another origin: what it gets, how it goes on after its connection
-// broke, and when it stops (grb-F07, grb-D10).
+// TestSSEInABrowser reads streams with the EventSource of a real browser, in a page of another origin: what it
+// receives, how it continues after its connection broke, and when it stops (grb-F07, grb-D10).
 func TestSSEInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -141,7 +140,7 @@ func TestSSEInABrowser(t *testing.T) {
 			t.Errorf("%s; opened %d, broken %d", fault, s.Opened, s.Broken)
 		}
 	})
-	t.Run("cut, with a beginning of its own", func(t *testing.T) {
+	t.Run("cut, with a given beginning", func(t *testing.T) {
 		s := read(page, t, through(t, 40_000, 0), "?after="+log[499].ID+"&rate=100000", `name == "end"`)
 		if fault := s.check(log[500:]); fault != "" || s.Opened != 2 {
 			t.Errorf("%s; opened %d", fault, s.Opened)

@@ -124,9 +124,8 @@ func asLate(log []ledger.Transaction, at time.Time) []ledger.Transaction {
 	return log[i:]
 }
 
-// TestSSEResumes cuts connections in the middle of a stream, the first ones or
-// every one: the client goes on after the last event that it has, and gives its
-// caller each once (grb-D10, R2).
+// TestSSEResumes cuts connections in the middle of a stream, the first ones or every one: the client continues
+// after the last event that it has, and gives its caller each event once (grb-D10, R2).
 func TestSSEResumes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -173,8 +172,8 @@ func TestSSEResumes(t *testing.T) {
 	}
 }
 
-// TestSSEResumesAFollower cuts a follower off who has all there is: what is
-// posted meanwhile is not lost for it.
+// TestSSEResumesAFollower cuts the connection of a follower that has read everything: transactions posted during
+// the gap are not lost.
 func TestSSEResumesAFollower(t *testing.T) {
 	t.Parallel()
 	for _, p := range events() {

@@ -136,8 +136,8 @@ func (h *heavy) stalled() int64 {
 	return h.yielded.Load()
 }
 
-// A reader that stops holds the server back, and has lost nothing when it goes
-// on: no event is dropped, repeated, or out of its place (S7, grb-M02).
+// TestSlowReader checks that a reader that stops holds the server back, and has lost nothing when it continues: no
+// event is dropped, repeated, or out of order (S7, grb-M02).
 func TestSlowReader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -11,7 +11,7 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// calls are the calls that cross a wire, as a client makes them.
+// calls are the calls that cross a wire.
 type calls interface {
 	GetBalance(ctx context.Context, id ledger.AccountID) (ledger.Balance, error)
 	GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledger.Balances, error)
@@ -20,9 +20,9 @@ type calls interface {
 	StreamTransactions(ctx context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error]
 }
 
-// stub is the service as a client sees it over the calls of one wire. It
-// refuses what is outside the contract before the wire sees it: wires differ in
-// what they do with it.
+// stub is the client's side of the service, over the calls of one wire. It
+// refuses requests outside the contract before the wire sees them, because wires
+// treat them differently.
 type stub struct{ calls calls }
 
 var _ ledger.Service = stub{}
@@ -77,7 +77,7 @@ func (s stub) StreamTransactions(
 	return s.calls.StreamTransactions(ctx, feed)
 }
 
-// functions are calls made of a function each, for the wires whose stubs are
+// functions implements calls by one function each, for wires whose stubs are
 // functions.
 type functions struct {
 	getBalance         func(context.Context, ledger.AccountID) (ledger.Balance, error)
@@ -124,7 +124,7 @@ func (f *functions) StreamTransactions(
 	return f.streamTransactions(ctx, feed)
 }
 
-// unimplemented answers every call with Unimplemented and why.
+// unimplemented returns calls that all fail with Unimplemented and the reason.
 func unimplemented(why string) *functions {
 	hole := wirelab.Errorf(wirelab.Unimplemented, "%s", why)
 	return &functions{

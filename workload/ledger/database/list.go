@@ -1,4 +1,4 @@
-// Package database is the list of what the ledger can be kept in beside memory.
+// Package database lists the databases, other than memory, that can hold the ledger.
 package database
 
 import (

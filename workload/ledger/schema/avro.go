@@ -1,12 +1,11 @@
 package schema
 
-import _ "embed" // for the schemas' texts
+import _ "embed" // for the texts of the schemas
 
-// The Avro schemas. Amounts, and when an event was due and sent, are longs.
-// Times are text, as in Protocol Buffers and JSON, and not Avro's own
-// timestamp-micros: the encodings are compared by what they make of the same
-// message, and a number here would spare Avro alone what writing and reading a
-// time costs. Text also says "none" without an instant that stands for it.
+// The Avro schemas. Amounts, and the times at which an event was due and sent, are longs. Other times are text, as
+// in Protocol Buffers and JSON, instead of Avro's timestamp-micros: the encodings are compared on the same message,
+// and a number here would spare only Avro the cost of writing and parsing a time. Text also represents "none"
+// without a special instant.
 
 //go:embed account_id.avsc
 var accountID string

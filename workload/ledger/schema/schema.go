@@ -1,5 +1,5 @@
-// Package schema holds the ledger's schemas as text, for those that read them
-// themselves. It knows nothing of what they describe.
+// Package schema holds the schemas of the ledger as text, for code that parses them. It knows nothing about their
+// contents.
 package schema
 
 import _ "embed" // for the schema's text

@@ -14,7 +14,7 @@ import (
 	"wirelab/workload/logging/bind"
 )
 
-// TestConformance judges every cell; see package conformance for what is asked.
+// TestConformance tests every cell; package conformance defines the tests.
 func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -102,7 +102,7 @@ func idEdges(t *edges) {
 	for _, v := range ids {
 		t.get("id-"+v.Name, v.Why, v.Value)
 		t.write("id-"+v.Name, v.Why, entry{ID: v.Value, Name: "id", Data: v.Name})
-		if v.Value != "" { // the logger made one, which nobody can ask for
+		if v.Value != "" { // the logger made one, which no caller knows in advance
 			t.get("id-"+v.Name+"-written", v.Why, v.Value)
 		}
 	}

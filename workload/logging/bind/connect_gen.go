@@ -15,7 +15,7 @@ import (
 	"wirelab/workload/logging/gen/genconnect"
 )
 
-// connectServer answers for service through connect-go, whichever protocol the call came by.
+// connectServer serves service with connect-go, over every protocol that it supports.
 type connectServer struct{ service logging.Service }
 
 var (
@@ -23,19 +23,19 @@ var (
 	_ genconnect.EntryServiceHandler = connectServer{}
 )
 
-// handleConnect has connect-go serve.
+// handleConnect registers the handlers of connect-go.
 func handleConnect(mux *http.ServeMux, service logging.Service) {
 	server, options := connectServer{service}, wireconnect.HandlerOptions()
 	mux.Handle(genconnect.NewLogServiceHandler(server, options...))
 	mux.Handle(genconnect.NewEntryServiceHandler(server, options...))
 }
 
-// rpcNames are the services of gRPC that the workload is.
+// rpcNames returns the gRPC services of the workload.
 func rpcNames() []string {
 	return []string{genconnect.LogServiceName, genconnect.EntryServiceName}
 }
 
-// rpcProcedures are the operations' paths.
+// rpcProcedures returns the path of each operation.
 func rpcProcedures() map[string]string {
 	return map[string]string{
 		"WriteLog":      genconnect.LogServiceWriteLogProcedure,
@@ -101,7 +101,7 @@ func (s connectServer) DeleteEntries(
 	return connect.NewResponse(deletedToProto(reply)), nil
 }
 
-// connectCalls makes the calls through connect-go.
+// connectCalls makes the calls with connect-go.
 type connectCalls struct {
 	logService   genconnect.LogServiceClient
 	entryService genconnect.EntryServiceClient
@@ -109,7 +109,7 @@ type connectCalls struct {
 
 var _ calls = connectCalls{}
 
-// newConnectStub returns a stub that speaks the Connect protocol unless told otherwise.
+// newConnectStub returns a stub. It uses the Connect protocol unless an option selects another.
 func newConnectStub(by connect.HTTPClient, url string, speak ...connect.ClientOption) logging.Service {
 	options := append(wireconnect.ClientOptions(), speak...)
 	return stub{connectCalls{

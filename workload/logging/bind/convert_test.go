@@ -39,8 +39,8 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// reread reads data as a message and that as a value, and compares what is
-// written of the value with what is written of that when it is read again.
+// reread decodes data to a message and the message to a value, encodes the value, and checks that decoding and
+// encoding that again gives the same.
 func reread[T any, M proto.Message](t *testing.T, data []byte, m M, from func(M) (T, error), to func(T) M) {
 	t.Helper()
 	if proto.Unmarshal(data, m) != nil {

@@ -14,7 +14,7 @@ import (
 	"wirelab/workload/logging/gen"
 )
 
-// protoRPC is the workload on gRPC and Connect, in Protocol Buffers.
+// protoRPC returns the workload over gRPC and Connect, in Protocol Buffers.
 func protoRPC() grpcbind.Service[logging.Service] {
 	return grpcbind.Service[logging.Service]{
 		Names: rpcNames(), Procedures: rpcProcedures(), RawHoles: rawHoles(),
@@ -22,7 +22,7 @@ func protoRPC() grpcbind.Service[logging.Service] {
 	}
 }
 
-// grpcServer answers for service through grpc-go.
+// grpcServer serves service with grpc-go.
 type grpcServer struct {
 	gen.UnimplementedLogServiceServer
 	gen.UnimplementedEntryServiceServer
@@ -30,7 +30,7 @@ type grpcServer struct {
 	service logging.Service
 }
 
-// registerGRPC has grpc-go serve.
+// registerGRPC registers the services of grpc-go.
 func registerGRPC(to grpc.ServiceRegistrar, service logging.Service) {
 	server := grpcServer{service: service}
 	gen.RegisterLogServiceServer(to, server)
@@ -93,7 +93,7 @@ func (s grpcServer) DeleteEntries(
 	return deletedToProto(reply), nil
 }
 
-// grpcCalls makes the calls through grpc-go.
+// grpcCalls makes the calls with grpc-go.
 type grpcCalls struct {
 	logService   gen.LogServiceClient
 	entryService gen.EntryServiceClient

@@ -10,14 +10,14 @@ import (
 
 // notAvro is why nothing here is in Avro.
 const notAvro = "the published logger has no Avro, and an entry is two texts, on which encodings hardly differ; " +
-	"Avro stands beside JSON and Protocol Buffers on the directory and the ledger, where encodings are compared"
+	"Avro is compared with JSON and Protocol Buffers on the directory and the ledger"
 
-// Holes are the protocols that do not carry the logger, beside those of plain
-// HTTP. None but the event streams is beyond a protocol's means: they were not
-// built, since nothing that the logger is compared for would be seen on them.
+// Holes returns the protocols that do not carry the logger, other than those of plain HTTP. Only the event streams
+// are beyond the means of their protocol. The others were not built, since they would show nothing about the
+// comparisons that the logger is made for.
 func Holes() []wirelab.Binding[logging.Service] {
 	const (
-		notJSON = "the published logger speaks gRPC in Protocol Buffers; gRPC in JSON stands beside it on the " +
+		notJSON = "the published logger speaks gRPC in Protocol Buffers; gRPC in JSON is compared with it on the " +
 			"directory, " +
 			"where encodings are compared"
 		notGraphQL = "the published logger has no GraphQL, and an entry has no parts of which a caller would " +

@@ -88,7 +88,7 @@ func TestHostile(t *testing.T) {
 	calls := hostileCalls()
 	for _, b := range bind.Bindings() {
 		if b.Protocol.Pipeline {
-			continue // its server is several processes; package gateway tries its door
+			continue // its server is several processes; package gateway tests its API
 		}
 		for _, server := range b.Servers {
 			t.Run(b.Protocol.Name+"/"+server.Library, func(t *testing.T) {

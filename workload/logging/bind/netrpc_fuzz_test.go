@@ -32,9 +32,9 @@ func gobs(t testing.TB, values ...any) []byte {
 	return text.Bytes()
 }
 
-// Whatever is sent to the logger's net/rpc door, by the published method or by
-// ours, ends the connection or is answered; what is stored is a valid entry; and
-// the next caller is served (ms-D01, ms-F22).
+// FuzzNetRPC sends arbitrary bytes to the net/rpc listener of the logger, by the published method or by ours: the
+// connection ends or gets an answer; any stored entry is valid; and the next caller is served (ms-D01,
+// ms-F22).
 func FuzzNetRPC(f *testing.F) {
 	published := rpc.Request{ServiceMethod: "RPCServer.LogInfo", Seq: 1}
 	ours := rpc.Request{ServiceMethod: "Logging.WriteLog", Seq: 1}

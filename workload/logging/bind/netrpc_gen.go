@@ -9,7 +9,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// netrpcServer is the receiver whose methods net/rpc finds.
+// netrpcServer is the receiver whose methods net/rpc calls.
 type netrpcServer struct{ service logging.Service }
 
 func newNetRPCServer(service logging.Service) any { return &netrpcServer{service} }
@@ -19,35 +19,35 @@ func newNetRPCStub(client *netrpc.Client) logging.Service {
 	return stub{netrpcCalls{client}}
 }
 
-// WriteLog is a method of net/rpc.
+// WriteLog is called by net/rpc.
 func (s *netrpcServer) WriteLog(
 	req *netrpc.Request[logging.Entry], rep *netrpc.Reply[logging.Written],
 ) error {
 	return netrpc.Answer(req, rep, s.service.WriteLog)
 }
 
-// GetEntry is a method of net/rpc.
+// GetEntry is called by net/rpc.
 func (s *netrpcServer) GetEntry(
 	req *netrpc.Request[logging.EntryID], rep *netrpc.Reply[logging.Stored],
 ) error {
 	return netrpc.Answer(req, rep, s.service.GetEntry)
 }
 
-// ListEntries is a method of net/rpc.
+// ListEntries is called by net/rpc.
 func (s *netrpcServer) ListEntries(
 	req *netrpc.Request[logging.Query], rep *netrpc.Reply[logging.EntryList],
 ) error {
 	return netrpc.Answer(req, rep, s.service.ListEntries)
 }
 
-// DeleteEntries is a method of net/rpc.
+// DeleteEntries is called by net/rpc.
 func (s *netrpcServer) DeleteEntries(
 	req *netrpc.Request[logging.Retention], rep *netrpc.Reply[logging.Deleted],
 ) error {
 	return netrpc.Answer(req, rep, s.service.DeleteEntries)
 }
 
-// netrpcHoles are the operations that net/rpc does not carry, and why.
+// netrpcHoles maps the operations that net/rpc does not carry to the reason.
 func netrpcHoles() map[string]string {
 	return map[string]string{}
 }

@@ -113,8 +113,8 @@ func TestPublishedHTTP(t *testing.T) {
 	}
 }
 
-// What is no entry is refused with the reason in the origin's envelope, and no
-// empty record is stored for it (ms-D02).
+// TestNothingIsStoredForNonsense checks that an invalid entry is refused with the reason in the origin's envelope,
+// and that no empty record is stored for it (ms-D02).
 func TestNothingIsStoredForNonsense(t *testing.T) {
 	t.Parallel()
 	memory := logging.New()
@@ -174,8 +174,8 @@ func TestNothingIsStoredForNonsense(t *testing.T) {
 	}
 }
 
-// What there is beside POST /log, by hand: paths, methods and bodies as any tool
-// would send and see them.
+// TestEntriesByHand makes the requests other than POST /log by hand: paths, methods and bodies as any tool would
+// send and see them.
 func TestEntriesByHand(t *testing.T) {
 	t.Parallel()
 	memory := logging.New()
@@ -205,7 +205,7 @@ func TestEntriesByHand(t *testing.T) {
 		want                string // "": any
 	}{
 		{"one", "GET", "/entries/b", 200, shown(1)},
-		{"nobody", "GET", "/entries/x", 404, ""},
+		{"unknown", "GET", "/entries/x", 404, ""},
 		{"no id", "GET", "/entries/", 404, ""},
 		{"a step up", "GET", "/entries/%2e%2e", 400, ""},
 		{"all", "GET", "/entries", 200, `{"entries":[` + shown(0) + "," + shown(1) + "," + shown(2) + `]}`},
@@ -220,8 +220,8 @@ func TestEntriesByHand(t *testing.T) {
 			"empty parameters", "GET", "/entries?name=&since=&until=&before=", 200,
 			`{"entries":[` + shown(0) + "," + shown(1) + "," + shown(2) + `]}`,
 		},
-		{"none: a list, and not null", "GET", "/entries?name=nobody", 200, `{"entries":[]}`},
-		{"a parameter nobody knows", "GET", "/entries?names=n1", 400, ""},
+		{"none: a list, not null", "GET", "/entries?name=absent", 200, `{"entries":[]}`},
+		{"an unknown parameter", "GET", "/entries?names=n1", 400, ""},
 		{"a limit that is none", "GET", "/entries?limit=ten", 400, ""},
 		{"a position that is none", "GET", "/entries?before=1.5", 400, ""},
 		{"a time that is none", "GET", "/entries?since=yesterday", 400, ""},
@@ -231,9 +231,9 @@ func TestEntriesByHand(t *testing.T) {
 		{"a removal by a position", "DELETE", "/entries?before=3", 400, ""},
 		{"a removal of one, which there is not", "DELETE", "/entries/a", 405, ""},
 		{"a method that there is not", "PUT", "/entries", 405, ""},
-		{"reading the log's door", "GET", "/log", 405, ""},
+		{"GET of the address for writing", "GET", "/log", 405, ""},
 		{"a path that there is not", "POST", "/logs", 404, ""},
-		{"a removal of what is not there", "DELETE", "/entries?before=2001-01-01T00:00:00Z", 200, `{"count":0}`},
+		{"a removal of nothing", "DELETE", "/entries?before=2001-01-01T00:00:00Z", 200, `{"count":0}`},
 		{"a heartbeat (ms-F10)", "GET", "/ping", 200, "."},
 		{"health", "GET", "/health", 200, `{"status":"healthy"}`},
 	} {

@@ -126,8 +126,8 @@ func TestPublishedNetRPCAtOnce(t *testing.T) {
 	}
 }
 
-// A panic in the store costs its call and not the process, as net/rpc would have
-// it (ms-D01); a store that is away is told.
+// TestPublishedNetRPCFailures checks that a panic in the store fails its call instead of ending the process, as
+// net/rpc alone would (ms-D01), and that an unavailable store is reported.
 func TestPublishedNetRPCFailures(t *testing.T) {
 	t.Parallel()
 	calls := 0
@@ -153,8 +153,8 @@ func TestPublishedNetRPCFailures(t *testing.T) {
 	}
 }
 
-// A caller that hangs up ends its call: the store is not waited for on behalf of
-// nobody.
+// TestPublishedNetRPCHangsUp checks that a caller that hangs up ends its call, so that the server does not wait for
+// the store in vain.
 func TestPublishedNetRPCHangsUp(t *testing.T) {
 	t.Parallel()
 	begun, ended := make(chan struct{}), make(chan error, 1)
@@ -175,11 +175,12 @@ func TestPublishedNetRPCHangsUp(t *testing.T) {
 	}
 	<-call.Done
 	if err := <-ended; err == nil {
-		t.Error("the call goes on")
+		t.Error("the call continues")
 	}
 }
 
-// What is no payload ends its connection, and stores nothing; others go on.
+// TestPublishedNetRPCNonsense checks that an invalid payload ends its connection and stores nothing, and that
+// others continue.
 func TestPublishedNetRPCNonsense(t *testing.T) {
 	t.Parallel()
 	memory := logging.New()

@@ -50,7 +50,7 @@ func front(t *testing.T, status int, reply string, connections *atomic.Int64) st
 // it leaves unread, and the other keeps it (ms-M03).
 func TestClientsOfPaths(t *testing.T) {
 	t.Parallel()
-	padding := strings.Repeat(" ", 8<<10) // more than net/http reads of its own
+	padding := strings.Repeat(" ", 8<<10) // more than net/http reads by itself
 	for _, c := range []struct {
 		status int
 		reply  string

@@ -14,8 +14,8 @@ import (
 	"wirelab/workload/logging"
 )
 
-// FuzzPostLog posts any body at all: it is stored as the one entry that it is by
-// a reader of its own, or refused, and then nothing is stored (ms-D02).
+// FuzzPostLog posts arbitrary bodies: one is stored as the entry that a separate decoder finds in it, or is
+// refused, and then nothing is stored (ms-D02).
 func FuzzPostLog(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `""`, `{"name":"a"}`, `{"name":"a","data":"b","id":"c"}`, `{"name":"a"}{}`,
@@ -69,8 +69,7 @@ func FuzzPostLog(f *testing.F) {
 	})
 }
 
-// FuzzRESTMessages feeds every body in each encoding anything: what is read must
-// be read again from what it is written as.
+// FuzzRESTMessages decodes arbitrary bodies in each encoding: a decoded value must survive encoding and decoding.
 func FuzzRESTMessages(f *testing.F) {
 	c := newRESTCodecs()
 	for _, seed := range []string{
@@ -103,8 +102,8 @@ func restAgain[T any](t *testing.T, codec *httprpc.Codec[T], data []byte) {
 	if err != nil {
 		t.Fatalf("%#v: %v", v, err)
 	}
-	// A time may be finer than what is written, and past the years that are:
-	// no server of ours replies one.
+	// A decoded time may be finer than the encoding writes, or outside the valid years: our servers never reply
+	// with one.
 	back, err := codec.Decode(written)
 	if err != nil {
 		return
@@ -114,8 +113,8 @@ func restAgain[T any](t *testing.T, codec *httprpc.Codec[T], data []byte) {
 	}
 }
 
-// FuzzRESTQuery feeds the queries anything: what is taken is in the contract or
-// refused by it, and is asked for by the same URL again.
+// FuzzRESTQuery parses arbitrary queries: a parsed query is in the contract or refused by it, and is written to the
+// same URL again.
 func FuzzRESTQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "name=a&since=2024-01-31T12:00:00Z&until=2024-01-31T12:00:00.0000001Z&before=5&limit=7",

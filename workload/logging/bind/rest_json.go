@@ -6,11 +6,10 @@ import (
 	"wirelab/workload/logging"
 )
 
-// The messages in JSON. An entry's name and data, and the envelope of what was
-// written, are those of the published service; an entry's id, and what is in
-// the envelope's data, are ours. Absent members are zero, as in the other
-// encodings: an entry without a name is refused by the contract, and so is
-// every body that is JSON and no entry (ms-D02).
+// The messages in JSON. Name and data of an entry, and the envelope of the reply, are those of the published
+// service; the id of an entry, and the contents of the envelope's data, are additions. Absent members are zero, as
+// in the other encodings: the contract refuses an entry without a name, and so every body that is JSON and not an
+// entry (ms-D02).
 type (
 	entryJSON struct {
 		Name string `json:"name"`

@@ -9,7 +9,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// calls are the calls that cross a wire, as a client makes them.
+// calls are the calls that cross a wire.
 type calls interface {
 	WriteLog(ctx context.Context, entry logging.Entry) (logging.Written, error)
 	GetEntry(ctx context.Context, id logging.EntryID) (logging.Stored, error)
@@ -17,9 +17,9 @@ type calls interface {
 	DeleteEntries(ctx context.Context, retention logging.Retention) (logging.Deleted, error)
 }
 
-// stub is the service as a client sees it over the calls of one wire. It
-// refuses what is outside the contract before the wire sees it: wires differ in
-// what they do with it.
+// stub is the client's side of the service, over the calls of one wire. It
+// refuses requests outside the contract before the wire sees them, because wires
+// treat them differently.
 type stub struct{ calls calls }
 
 var _ logging.Service = stub{}
@@ -64,7 +64,7 @@ func (s stub) DeleteEntries(
 	return s.calls.DeleteEntries(ctx, retention)
 }
 
-// functions are calls made of a function each, for the wires whose stubs are
+// functions implements calls by one function each, for wires whose stubs are
 // functions.
 type functions struct {
 	writeLog      func(context.Context, logging.Entry) (logging.Written, error)
@@ -103,7 +103,7 @@ func (f *functions) DeleteEntries(
 	return f.deleteEntries(ctx, retention)
 }
 
-// unimplemented answers every call with Unimplemented and why.
+// unimplemented returns calls that all fail with Unimplemented and the reason.
 func unimplemented(why string) *functions {
 	hole := wirelab.Errorf(wirelab.Unimplemented, "%s", why)
 	return &functions{

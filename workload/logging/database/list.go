@@ -1,5 +1,4 @@
-// Package database is the list of what a logger's entries can be kept in beside
-// memory.
+// Package database lists the databases, other than memory, that can hold the entries of a logger.
 package database
 
 import (

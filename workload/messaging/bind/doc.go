@@ -1,3 +1,3 @@
-// Package bind carries messaging over each message broker. Package broker publishes and
-// reads messages with each broker; this package turns that into single calls.
+// Package bind carries messaging over each protocol to a message broker. Package broker publishes and reads with
+// each broker; this package makes one call of that.
 package bind

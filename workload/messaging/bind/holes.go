@@ -27,7 +27,7 @@ func Holes() []wirelab.Binding[messaging.Service] {
 	var holes []wirelab.Binding[messaging.Service]
 	for _, p := range all {
 		holes = append(holes, wirelab.Hole[messaging.Service](p,
-			"messages go through a broker, which speaks protocols of its own; hermes-grpc, hermes-rest and "+
+			"messages go through a broker, which has its own protocols; hermes-grpc, hermes-rest and "+
 				"hermes-graphql "+
 				"are the nearest to this one"))
 	}

@@ -16,7 +16,7 @@ import (
 	"wirelab/workload/routeguide/bind"
 )
 
-// TestConformance judges every cell; see package conformance for what is asked.
+// TestConformance tests every cell; package conformance defines the tests.
 func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -18,25 +18,25 @@ import (
 	"wirelab/workload/routeguide/gen/genconnect"
 )
 
-// connectServer answers for service through connect-go, whichever protocol the call came by.
+// connectServer serves service with connect-go, over every protocol that it supports.
 type connectServer struct{ service routeguide.Service }
 
 var (
 	_ genconnect.RouteGuideHandler = connectServer{}
 )
 
-// handleConnect has connect-go serve.
+// handleConnect registers the handlers of connect-go.
 func handleConnect(mux *http.ServeMux, service routeguide.Service) {
 	server, options := connectServer{service}, wireconnect.HandlerOptions()
 	mux.Handle(genconnect.NewRouteGuideHandler(server, options...))
 }
 
-// rpcNames are the services of gRPC that the workload is.
+// rpcNames returns the gRPC services of the workload.
 func rpcNames() []string {
 	return []string{genconnect.RouteGuideName}
 }
 
-// rpcProcedures are the operations' paths.
+// rpcProcedures returns the path of each operation.
 func rpcProcedures() map[string]string {
 	return map[string]string{
 		"GetFeature":   genconnect.RouteGuideGetFeatureProcedure,
@@ -58,8 +58,8 @@ func (s connectServer) GetFeature(
 }
 
 // ListFeatures implements [genconnect.RouteGuideHandler].
-// connect-go writes each message through to the connection, and waits there for
-// a reader that is behind.
+// connect-go writes each message to the connection at once, and blocks there if
+// the reader is slow.
 func (s connectServer) ListFeatures(
 	ctx context.Context, message *connect.Request[gen.Rectangle],
 	call *connect.ServerStream[gen.Feature],
@@ -96,7 +96,8 @@ func (s connectServer) RecordRoute(
 }
 
 // RouteChat implements [genconnect.RouteGuideHandler]. As with grpc-go, one
-// goroutine reads and replies, so the replies to an item precede the next read.
+// goroutine reads and replies, so the replies to an item are sent before the next
+// read.
 func (s connectServer) RouteChat(
 	ctx context.Context, call *connect.BidiStream[gen.RouteNote, gen.RouteNote],
 ) error {
@@ -112,14 +113,14 @@ func (s connectServer) RouteChat(
 	return nil
 }
 
-// connectCalls makes the calls through connect-go.
+// connectCalls makes the calls with connect-go.
 type connectCalls struct {
 	routeGuide genconnect.RouteGuideClient
 }
 
 var _ calls = connectCalls{}
 
-// newConnectStub returns a stub that speaks the Connect protocol unless told otherwise.
+// newConnectStub returns a stub. It uses the Connect protocol unless an option selects another.
 func newConnectStub(by connect.HTTPClient, url string, speak ...connect.ClientOption) routeguide.Service {
 	options := append(wireconnect.ClientOptions(), speak...)
 	return stub{connectCalls{
@@ -150,7 +151,7 @@ func (s connectCalls) ListFeatures(
 			yield(routeguide.Feature{}, wireconnect.Decode(err))
 			return
 		}
-		// Resets the stream if its end was not read, else keeps the connection.
+		// Resets the stream if its end was not read; otherwise keeps the connection.
 		defer func() { _ = call.Close() }()
 		for call.Receive() {
 			if !yield(featureFromProto(call.Msg()), nil) {
@@ -163,7 +164,7 @@ func (s connectCalls) ListFeatures(
 	}
 }
 
-// RecordRoute implements calls. It sends from the caller's goroutine: there is
+// RecordRoute implements calls. It sends on the caller's goroutine, since there is
 // nothing to receive before the end.
 func (s connectCalls) RecordRoute(
 	ctx context.Context, points iter.Seq2[routeguide.Point, error],
@@ -176,7 +177,7 @@ func (s connectCalls) RecordRoute(
 			return routeguide.RouteSummary{}, err
 		}
 		if err := call.Send(pointToProto(item)); errors.Is(err, io.EOF) {
-			break // the call is over; why is told below
+			break // the call has ended; CloseAndReceive returns the error
 		} else if err != nil {
 			return routeguide.RouteSummary{}, wireconnect.Decode(err)
 		}
@@ -188,8 +189,8 @@ func (s connectCalls) RecordRoute(
 	return summaryFromProto(reply.Msg), nil
 }
 
-// RouteChat implements calls; see [stream.Converse] for what an early stop
-// waits for.
+// RouteChat implements calls. See [stream.Converse] for the effect of an early
+// stop.
 func (s connectCalls) RouteChat(
 	ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error],
 ) iter.Seq2[routeguide.RouteNote, error] {
@@ -206,7 +207,7 @@ func (s connectCalls) RouteChat(
 					message, err := call.Receive()
 					return noteFromProto(message), err
 				},
-				// Not CloseRequest: to the server that would be an end, not a stop.
+				// Not CloseRequest: the server would take that for the end of the requests, not for a cancellation.
 				Close:     func() { _ = call.CloseResponse() },
 				Translate: wireconnect.Decode,
 			}, nil

@@ -50,8 +50,8 @@ func rawConversation(t testing.TB, address string, count int, says ...string) (h
 	return hears
 }
 
-// What is absent reads as 0, 0 and crashes nobody (duh-D01). The bytes are
-// written out: the numbers of kinds and operations are for ever.
+// TestRawTCPWithAbsentFields checks that absent fields read as 0, 0 and crash no server (duh-D01). The bytes are
+// written out: the numbers of kinds and operations must never change.
 func TestRawTCPWithAbsentFields(t *testing.T) {
 	t.Parallel()
 	address := serveBinding(t, bind.RawTCP())

@@ -18,7 +18,7 @@ func newGraphQLStub(client *httprpc.Client) routeguide.Service {
 	return stub{calls}
 }
 
-// The text that asks for GetFeature, with exactly the fields of its reply.
+// The document that calls GetFeature, with exactly the fields of its reply.
 const getFeatureQuery = "query GetFeature($at: PointInput) { getFeature(at: $at) { name location { " +
 	"latitude longitude } } }"
 
@@ -30,7 +30,7 @@ func (r graphqlResolver) GetFeature(
 	return &reply, graphql.Told(err)
 }
 
-// The text that asks for ListFeatures, with exactly the fields of its reply.
+// The document that calls ListFeatures, with exactly the fields of its reply.
 const listFeaturesQuery = "subscription ListFeatures($in: RectangleInput) { listFeatures(in: $in) { name " +
 	"location { latitude longitude } } }"
 

@@ -17,7 +17,7 @@ import (
 	"wirelab/workload/routeguide/gen"
 )
 
-// protoRPC is the workload on gRPC and Connect, in Protocol Buffers.
+// protoRPC returns the workload over gRPC and Connect, in Protocol Buffers.
 func protoRPC() grpcbind.Service[routeguide.Service] {
 	return grpcbind.Service[routeguide.Service]{
 		Names: rpcNames(), Procedures: rpcProcedures(), RawHoles: rawHoles(),
@@ -25,14 +25,14 @@ func protoRPC() grpcbind.Service[routeguide.Service] {
 	}
 }
 
-// grpcServer answers for service through grpc-go.
+// grpcServer serves service with grpc-go.
 type grpcServer struct {
 	gen.UnimplementedRouteGuideServer
 
 	service routeguide.Service
 }
 
-// registerGRPC has grpc-go serve.
+// registerGRPC registers the services of grpc-go.
 func registerGRPC(to grpc.ServiceRegistrar, service routeguide.Service) {
 	server := grpcServer{service: service}
 	gen.RegisterRouteGuideServer(to, server)
@@ -49,9 +49,9 @@ func (s grpcServer) GetFeature(
 	return featureToProto(reply), nil
 }
 
-// ListFeatures implements [gen.RouteGuideServer]. grpc-go writes what is sent at
-// once, and lets Send wait when 64 KiB of a call are unwritten because its
-// reader is behind.
+// ListFeatures implements [gen.RouteGuideServer]. grpc-go writes each message at
+// once; Send blocks while 64 KiB of the call are unwritten because its reader is
+// slow.
 func (s grpcServer) ListFeatures(
 	message *gen.Rectangle, call grpc.ServerStreamingServer[gen.Feature],
 ) error {
@@ -78,9 +78,9 @@ func (s grpcServer) RecordRoute(
 	return call.SendAndClose(summaryToProto(reply))
 }
 
-// RouteChat implements [gen.RouteGuideServer]. Items are read when the service
-// asks for them, by the one goroutine that also sends its replies: those to an
-// item are on their way before the next is read.
+// RouteChat implements [gen.RouteGuideServer]. One goroutine reads an item when
+// the service asks for it and sends the replies, so the replies to an item are
+// sent before the next is read.
 func (s grpcServer) RouteChat(
 	call grpc.BidiStreamingServer[gen.RouteNote, gen.RouteNote],
 ) error {
@@ -96,7 +96,7 @@ func (s grpcServer) RouteChat(
 	return nil
 }
 
-// grpcCalls makes the calls through grpc-go.
+// grpcCalls makes the calls with grpc-go.
 type grpcCalls struct {
 	routeGuide gen.RouteGuideClient
 }
@@ -127,7 +127,7 @@ func (s grpcCalls) ListFeatures(
 ) iter.Seq2[routeguide.Feature, error] {
 	return func(yield func(routeguide.Feature, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // which is how grpc-go is told that nobody reads on
+		defer cancel() // tells grpc-go that the rest will not be read
 		call, err := s.routeGuide.ListFeatures(ctx, rectangleToProto(in))
 		if err != nil {
 			yield(routeguide.Feature{}, wiregrpc.Decode(err))
@@ -137,7 +137,7 @@ func (s grpcCalls) ListFeatures(
 	}
 }
 
-// RecordRoute implements calls. It sends from the caller's goroutine: there is
+// RecordRoute implements calls. It sends on the caller's goroutine, since there is
 // nothing to receive before the end.
 func (s grpcCalls) RecordRoute(
 	ctx context.Context, points iter.Seq2[routeguide.Point, error],
@@ -153,7 +153,7 @@ func (s grpcCalls) RecordRoute(
 			return routeguide.RouteSummary{}, err
 		}
 		if err := call.Send(pointToProto(item)); errors.Is(err, io.EOF) {
-			break // the call is over; why is told below
+			break // the call has ended; CloseAndRecv returns the error
 		} else if err != nil {
 			return routeguide.RouteSummary{}, wiregrpc.Decode(err)
 		}
@@ -165,8 +165,8 @@ func (s grpcCalls) RecordRoute(
 	return summaryFromProto(reply), nil
 }
 
-// RouteChat implements calls; see [stream.Converse] for what an early stop
-// waits for.
+// RouteChat implements calls. See [stream.Converse] for the effect of an early
+// stop.
 func (s grpcCalls) RouteChat(
 	ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error],
 ) iter.Seq2[routeguide.RouteNote, error] {

@@ -55,7 +55,7 @@ func TestRPCDeadlineReachesTheServer(t *testing.T) {
 		if got.IsZero() {
 			t.Fatal("no call reached the server")
 		}
-		// The wire carries what is left, so the server's is later by the way there.
+		// The wire carries the remaining time, so the server's deadline is later by the time of transport.
 		if got.Before(want.Add(-10*time.Millisecond)) || got.After(want.Add(30*time.Second)) {
 			t.Errorf("server's deadline %v, caller's %v", got, want)
 		}

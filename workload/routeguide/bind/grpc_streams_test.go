@@ -45,10 +45,9 @@ func endless(t *testing.T, running *atomic.Bool) iter.Seq2[routeguide.RouteNote,
 	}
 }
 
-// TestRPCEarlyBreakLeaksNothing stops reading streams that would never end:
-// the server's handler is told, the input is left alone, and no goroutine
-// stays. It is done often, since a client that resets many streams is what
-// some servers take for an attack.
+// TestRPCEarlyBreakLeaksNothing stops reading streams that would never end: the handler of the server is cancelled,
+// the rest of the input is dropped, and no goroutine is left. It is done often, since some servers take a client
+// that resets many streams for an attack.
 func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -370,9 +369,9 @@ func checkHealth(t *testing.T, client grpc_health_v1.HealthClient) {
 		}
 		cancel()
 	}
-	_, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "nobody"})
+	_, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "absent"})
 	if err == nil || wirelab.CodeOf(wiregrpc.Decode(err)) != wirelab.NotFound {
-		t.Errorf("health of nobody: %v, want not_found", err)
+		t.Errorf("health of an unknown service: %v, want not_found", err)
 	}
 }
 

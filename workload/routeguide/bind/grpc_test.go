@@ -276,8 +276,8 @@ func TestRPCErrorsAreTheReferences(t *testing.T) {
 	})
 }
 
-// TestRPCCodesCross sends every code, with a message no header takes as it is,
-// through a unary call and a stream that has already sent something.
+// TestRPCCodesCross sends every code, with a message that needs escaping in any header, through a unary call and
+// through a stream that has already sent something.
 func TestRPCCodesCross(t *testing.T) {
 	t.Parallel()
 	const text = "50 % of „ö\n\x00𝄞 \" \\"
@@ -341,7 +341,7 @@ func TestRPCPanicIsContained(t *testing.T) {
 	})
 }
 
-// TestRPCUnreachableIsUnavailable dials where nobody listens.
+// TestRPCUnreachableIsUnavailable dials an address without a listener.
 func TestRPCUnreachableIsUnavailable(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

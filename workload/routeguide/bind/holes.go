@@ -7,12 +7,11 @@ import (
 	"wirelab/workload/routeguide"
 )
 
-// Holes are the protocols that do not carry the route guide, beside those of
-// plain HTTP.
+// Holes returns the protocols that do not carry the route guide, other than those of plain HTTP.
 func Holes() []wirelab.Binding[routeguide.Service] {
 	const (
-		notJSON = "the published route guide speaks gRPC in Protocol Buffers; gRPC in JSON stands beside it on the " +
-			"directory, where encodings are compared"
+		notJSON = "the published route guide speaks gRPC in Protocol Buffers; gRPC in JSON is compared with it on " +
+			"the directory"
 		notMany = "no operation of the route guide is made of several calls, so that one document could ask for them " +
 			"at once"
 	)

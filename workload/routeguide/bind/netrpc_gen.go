@@ -12,7 +12,7 @@ import (
 	"wirelab/workload/routeguide"
 )
 
-// netrpcServer is the receiver whose methods net/rpc finds.
+// netrpcServer is the receiver whose methods net/rpc calls.
 type netrpcServer struct{ service routeguide.Service }
 
 func newNetRPCServer(service routeguide.Service) any { return &netrpcServer{service} }
@@ -22,14 +22,14 @@ func newNetRPCStub(client *netrpc.Client) routeguide.Service {
 	return stub{netrpcCalls{client}}
 }
 
-// GetFeature is a method of net/rpc.
+// GetFeature is called by net/rpc.
 func (s *netrpcServer) GetFeature(
 	req *netrpc.Request[routeguide.Point], rep *netrpc.Reply[routeguide.Feature],
 ) error {
 	return netrpc.Answer(req, rep, s.service.GetFeature)
 }
 
-// netrpcHoles are the operations that net/rpc does not carry, and why.
+// netrpcHoles maps the operations that net/rpc does not carry to the reason.
 func netrpcHoles() map[string]string {
 	return map[string]string{
 		"ListFeatures": netrpc.NoStreams,

@@ -8,8 +8,7 @@ import (
 	"wirelab/wire/httprpc"
 )
 
-// FuzzRESTMessages feeds the JSON of every message anything: what is read must
-// be read again from what it is written as.
+// FuzzRESTMessages decodes arbitrary JSON as every message: a decoded value must survive encoding and decoding.
 func FuzzRESTMessages(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `[]`, `{"latitude":-2147483648,"longitude":2147483647}`, `{"latitude":1.5}`, `{"latitude":"1"}`,

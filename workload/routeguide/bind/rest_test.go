@@ -205,7 +205,7 @@ func repeated[T any](n int, item, last T, err error) iter.Seq2[T, error] {
 	}
 }
 
-// places is n notes, each at a place of its own, so that each has one reply.
+// places returns n notes, each at a different place, so that each has one reply.
 func places(n int32) iter.Seq2[routeguide.RouteNote, error] {
 	return func(yield func(routeguide.RouteNote, error) bool) {
 		for i := range n {

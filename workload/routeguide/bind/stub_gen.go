@@ -11,7 +11,7 @@ import (
 	"wirelab/workload/routeguide"
 )
 
-// calls are the calls that cross a wire, as a client makes them.
+// calls are the calls that cross a wire.
 type calls interface {
 	GetFeature(ctx context.Context, at routeguide.Point) (routeguide.Feature, error)
 	ListFeatures(ctx context.Context, in routeguide.Rectangle) iter.Seq2[routeguide.Feature, error]
@@ -19,7 +19,7 @@ type calls interface {
 	RouteChat(ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error]
 }
 
-// functions are calls made of a function each, for the wires whose stubs are
+// functions implements calls by one function each, for wires whose stubs are
 // functions.
 type functions struct {
 	getFeature   func(context.Context, routeguide.Point) (routeguide.Feature, error)
@@ -58,7 +58,7 @@ func (f *functions) RouteChat(
 	return f.routeChat(ctx, notes)
 }
 
-// unimplemented answers every call with Unimplemented and why.
+// unimplemented returns calls that all fail with Unimplemented and the reason.
 func unimplemented(why string) *functions {
 	hole := wirelab.Errorf(wirelab.Unimplemented, "%s", why)
 	return &functions{

@@ -1,6 +1,5 @@
-// Package origin contains the bytes that the programs of the published route guide
-// send, as they were recorded, and the replies that they must get. Its tests replay
-// these bytes against our servers, so that statements about existing clients do not
-// depend on our own clients. It knows the servers only by their bindings, and the
-// programs only by their traffic.
+// Package origin holds the recorded requests of the programs of the published route guide, byte for byte, and the
+// replies that they must get. Its tests replay them against our servers, so that statements about existing clients
+// do not depend on clients of our own. It knows the servers only by their bindings, and the programs only by their
+// traffic.
 package origin

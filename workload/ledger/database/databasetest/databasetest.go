@@ -21,8 +21,8 @@ const Data = "100x1000"
 // patience ends a test that would hang. It is no claim about time.
 const patience = time.Minute
 
-// Run tests a ledger. open returns a service that nobody else uses, with the
-// data set [Data] and nothing posted; the test leaves closing it to t.Cleanup.
+// Run tests a ledger. open returns a service without other users, with the data set [Data] and nothing posted; it
+// closes it with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) ledger.Service) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, ledger.Service){readTests(), postTests(), streamTests()} {

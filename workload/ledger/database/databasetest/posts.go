@@ -76,11 +76,11 @@ func testConflicts(t *testing.T, s ledger.Service) {
 	}{
 		{"more than there is", ledger.Posting{From: alice, To: bob, Amount: a.Amount + 1}, wirelab.Conflict},
 		{"as much as can be said", ledger.Posting{From: alice, To: bob, Amount: ledger.AmountLimit}, wirelab.Conflict},
-		{"from nobody", ledger.Posting{From: "nobody", To: bob, Amount: 1}, wirelab.NotFound},
-		{"to nobody", ledger.Posting{From: alice, To: "nobody", Amount: 1}, wirelab.NotFound},
+		{"from an unknown account", ledger.Posting{From: "absent", To: bob, Amount: 1}, wirelab.NotFound},
+		{"to an unknown account", ledger.Posting{From: alice, To: "absent", Amount: 1}, wirelab.NotFound},
 		{
-			"more than there is, to nobody",
-			ledger.Posting{From: alice, To: "nobody", Amount: a.Amount + 1},
+			"more than there is, to an unknown account",
+			ledger.Posting{From: alice, To: "absent", Amount: a.Amount + 1},
 			wirelab.NotFound,
 		},
 		{"to oneself", ledger.Posting{From: alice, To: alice, Amount: 1}, wirelab.InvalidArgument},
@@ -117,7 +117,7 @@ func testConflicts(t *testing.T, s ledger.Service) {
 	wantCode(t, "out of nothing", err, wirelab.Conflict)
 }
 
-// A posting is done once, whoever repeats it (grb-D11).
+// testOnce: a posting takes effect once, whichever caller repeats it (grb-D11).
 func testOnce(t *testing.T, s ledger.Service) {
 	a := get(t, s, alice)
 	p := ledger.Posting{ID: "once", From: alice, To: bob, Amount: a.Amount, Type: "x"}
@@ -131,7 +131,7 @@ func testOnce(t *testing.T, s ledger.Service) {
 		"another payee":  func(p *ledger.Posting) { p.To = carol },
 		"another amount": func(p *ledger.Posting) { p.Amount-- },
 		"another type":   func(p *ledger.Posting) { p.Type = "y" },
-		"no such payer":  func(p *ledger.Posting) { p.From = "nobody" },
+		"no such payer":  func(p *ledger.Posting) { p.From = "absent" },
 	} {
 		other := p
 		change(&other)

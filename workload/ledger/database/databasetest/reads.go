@@ -18,7 +18,7 @@ func readTests() map[string]func(*testing.T, ledger.Service) {
 		"a balance, or not found":                   testBalance,
 		"a batch has a verdict for each id":         testBatch,
 		"pages are of the log, in order, and end":   testPages,
-		"whoever follows next sees each once":       testPagesCover,
+		"following Next gives each once":            testPagesCover,
 		"since is inclusive, also among equals":     testSince,
 		"requests outside the contract are refused": testRefused,
 		"a service that works is ready":             testReady,
@@ -49,7 +49,7 @@ func testSeeded(t *testing.T, s ledger.Service) {
 
 func testBalance(t *testing.T, s ledger.Service) {
 	for _, id := range []string{
-		"0.0.99999", "0.0.100100", "0.0.0100000", "0.0.-100000", "100000", "0.0.", "nobody", "0.0.100000.",
+		"0.0.99999", "0.0.100100", "0.0.0100000", "0.0.-100000", "100000", "0.0.", "absent", "0.0.100000.",
 		strings.Repeat("9", 64),
 		"0.0.100000--", "1-OR-1.1", "0.0.18446744073709651616", // 2^64 + 100000
 	} {
@@ -60,7 +60,7 @@ func testBalance(t *testing.T, s ledger.Service) {
 
 // A batch keeps order and repeats, and says of whom nothing is known (grb-D17).
 func testBatch(t *testing.T, s ledger.Service) {
-	asked := []string{"0.0.100007", "nobody", "0.0.100003", "0.0.100007", "0.0.99999", "nobody", "0.0.100000"}
+	asked := []string{"0.0.100007", "absent", "0.0.100003", "0.0.100007", "0.0.99999", "absent", "0.0.100000"}
 	got, err := s.GetBalances(t.Context(), ledger.AccountIDs{IDs: asked})
 	if err != nil || len(got.Verdicts) != len(asked) {
 		t.Fatalf("%+v, %v", got, err)
@@ -118,7 +118,7 @@ func testPages(t *testing.T, s ledger.Service) {
 			ledger.Page{Account: account, After: all[500].ID},
 			keep(all[501:], of(account)), "",
 		},
-		{"an account nobody has", ledger.Page{Account: "nobody"}, nil, ""},
+		{"an unknown account", ledger.Page{Account: "absent"}, nil, ""},
 		{
 			"all conditions at once",
 			ledger.Page{Account: account, After: all[3].ID, Since: all[400].Timestamp.Add(time.Microsecond)},
@@ -134,7 +134,7 @@ func testPages(t *testing.T, s ledger.Service) {
 		}
 		same(t, c.why, got.Transactions, c.want)
 	}
-	_, err := s.GetTransactions(t.Context(), ledger.Page{After: "tx-nobody"})
+	_, err := s.GetTransactions(t.Context(), ledger.Page{After: "tx-absent"})
 	wantCode(t, "a page behind no transaction", err, wirelab.NotFound)
 	_, err = s.GetTransactions(t.Context(), ledger.Page{After: "tx-000001001"})
 	wantCode(t, "a page behind the one after the last", err, wirelab.NotFound)
@@ -218,7 +218,7 @@ func testSince(t *testing.T, s ledger.Service) {
 	}
 }
 
-// What is refused on one wire or database is refused on all.
+// testRefused: a request refused on one wire or database is refused on all.
 func testRefused(t *testing.T, s ledger.Service) {
 	bad := []string{
 		"", ".", "..", "a/b", "../etc/passwd", "a b", "é", "a\x00", "\xff", "0.0.100000'--",

@@ -18,14 +18,14 @@ type (
 
 func databaseTests() map[string]func(*testing.T, database, address) {
 	return map[string]func(*testing.T, database, address){
-		"what is posted is there when it is opened again": testReopen,
-		"many may fill one database at once":              testFillTogether,
-		"several processes share one ledger":              testShared,
-		"streams that wait hold no connection":            testPins,
-		"one connection is enough":                        testOneConnection,
-		"it says what it is and how its pool was used":    testAbout,
-		"what cannot be opened is refused":                testOpenRefused,
-		"an ended context ends the call":                  testContext,
+		"postings are there after reopening":           testReopen,
+		"many may fill one database at once":           testFillTogether,
+		"several processes share one ledger":           testShared,
+		"streams that wait hold no connection":         testPins,
+		"one connection is enough":                     testOneConnection,
+		"it says what it is and how its pool was used": testAbout,
+		"what cannot be opened is refused":             testOpenRefused,
+		"an ended context ends the call":               testContext,
 	}
 }
 
@@ -117,8 +117,8 @@ func testShared(t *testing.T, d database, at address) {
 	}
 }
 
-// A pool of two serves many streams that wait, for their reader, for the next
-// event to be due or for the log to grow, and other callers beside (grb-M17).
+// testPins: a pool of two serves many streams that wait, for their reader, for the next event to be due or for the
+// log to grow, and other callers as well (grb-M17).
 func testPins(t *testing.T, d database, at address) {
 	at.Pool = 2
 	o := opened(t, d, at)
@@ -145,7 +145,7 @@ func testPins(t *testing.T, d database, at address) {
 	}
 	began.Wait()
 	asReference(t, s, 3, 2)
-	post(t, s, ledger.Posting{ID: "beside", From: alice, To: bob, Amount: 1})
+	post(t, s, ledger.Posting{ID: "during", From: alice, To: bob, Amount: 1})
 	if use := o.Pool(); use.Size != 2 || use.Open > 2 {
 		t.Errorf("a pool of 2 is used as %+v", use)
 	}
@@ -176,7 +176,7 @@ func testAbout(t *testing.T, d database, at address) {
 	}
 	at.Pool = 0
 	if use := opened(t, d, at).Pool(); use.Size != wirelab.PoolSize {
-		t.Errorf("a pool that nobody gave a size is %+v", use)
+		t.Errorf("a pool without a configured size is %+v", use)
 	}
 }
 

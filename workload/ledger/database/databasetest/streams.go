@@ -14,11 +14,11 @@ import (
 func streamTests() map[string]func(*testing.T, ledger.Service) {
 	return map[string]func(*testing.T, ledger.Service){
 		"a stream sends what pages list":              testStream,
-		"a stream goes on after the last id seen":     testResume,
+		"a stream continues after the last id seen":   testResume,
 		"a stream keeps to its schedule":              testSchedule,
 		"a reader that pauses loses nothing":          testPause,
 		"a follower sees each posting once, in order": testFollow,
-		"a follower of what is to come":               testFollowSince,
+		"a follower of future transactions":           testFollowSince,
 		"a stream ends with its context":              testStreamContext,
 		"many streams at once each send all":          testManyStreams,
 	}
@@ -41,7 +41,7 @@ func testStream(t *testing.T, s ledger.Service) {
 		{"behind the last", ledger.Feed{After: all[999].ID}, nil},
 		{"an account", ledger.Feed{Account: account}, keep(all, of(account))},
 		{"an account's first two", ledger.Feed{Account: account, Limit: 2}, keep(all, of(account))[:2]},
-		{"an account nobody has", ledger.Feed{Account: "nobody"}, nil},
+		{"an unknown account", ledger.Feed{Account: "absent"}, nil},
 		{
 			"since a time",
 			ledger.Feed{Since: all[700].Timestamp},
@@ -54,16 +54,16 @@ func testStream(t *testing.T, s ledger.Service) {
 			keep(all, func(t ledger.Transaction) bool { return t.Timestamp.After(all[900].Timestamp) }),
 		},
 		{"as fast as can be asked for", ledger.Feed{Rate: ledger.RateLimit}, all},
-		{"a follower that is told how many", ledger.Feed{Follow: true, Limit: 1000}, all},
+		{"a follower with a limit", ledger.Feed{Follow: true, Limit: 1000}, all},
 	} {
 		same(t, c.why, stream(t, s, c.feed), c.want)
 	}
-	_, err := collect(t, s.StreamTransactions(limited(t), ledger.Feed{After: "nobody"}))
+	_, err := collect(t, s.StreamTransactions(limited(t), ledger.Feed{After: "absent"}))
 	wantCode(t, "behind no transaction", err, wirelab.NotFound)
 }
 
-// A reader that was cut off goes on with the id it saw last, and sees each
-// transaction once (grb-D10).
+// testResume: a reader whose connection was cut continues after the id it saw last, and sees each transaction once
+// (grb-D10).
 func testResume(t *testing.T, s ledger.Service) {
 	all := seeded(t)
 	for _, steps := range []int{1, 100, 255, 256, 257, 999, 1000} {
@@ -192,7 +192,7 @@ func testFollowSince(t *testing.T, s ledger.Service) {
 	wg.Go(func() {
 		got, err := collect(t, s.StreamTransactions(ctx, ledger.Feed{Since: since, Follow: true}))
 		wantCode(t, "its reader left", err, wirelab.Canceled)
-		same(t, "what is an hour early", got, nil)
+		same(t, "a time an hour early", got, nil)
 	})
 	same(t, "one that follows from now on", stream(t, s, ledger.Feed{Since: first.Timestamp, Follow: true, Limit: 6}),
 		log(t, s, seeded(t)[999].ID))

@@ -1,7 +1,6 @@
-// Package embedded keeps a ledger in one file by SQLite, in Go and without a
-// server: the database of a laptop. It knows SQL, files and what may go wrong
-// with them; what a ledger does is decided in package ledger, and how it is
-// asked is not its business.
+// Package embedded keeps a ledger in one file with SQLite, in Go and without a server: the database of a laptop. It
+// knows SQL, files and their errors. Package ledger defines the behaviour of a ledger, and this package does not
+// know over which wire it is called.
 package embedded
 
 import (
@@ -15,33 +14,31 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// busyTimeout is how long a process waits for another that writes. A posting
-// takes milliseconds; only a process that fills the file takes longer, and who
-// opens it then waits on.
+// busyTimeout is how long a process waits for another one that writes. A posting takes milliseconds; only filling
+// the file takes longer, and a process that opens it then retries.
 const busyTimeout = 10 * time.Second
 
-// pollEvery is how often a stream that waits at the end of the log looks
-// whether another process has posted; what this one posts it is told.
+// pollEvery is how often a stream that waits at the end of the log checks for postings of other processes.
+// Postings of the same process notify it.
 const pollEvery = 20 * time.Millisecond
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// kind is what the files are. The mark is "wlLG".
+// kind identifies the files. The mark is "wlLG".
 func kind() sqlite.Kind {
 	return sqlite.Kind{Holds: "ledger", Stem: "ledger", Mark: 0x776c4c47, Migrations: migrationFiles, Busy: busyTimeout}
 }
 
-// Database is SQLite behind the ledger. Its addresses are files, which several
-// processes may have open; "" is a private file that Close removes. The
-// directory must be on a local disk: SQLite's log does not work over a network.
+// Database returns SQLite as a database of the ledger. Its addresses are files, which several processes may have
+// open; "" is a private file that Close removes. The directory must be on a local disk: the log of SQLite does not
+// work over a network.
 func Database() wirelab.Database[ledger.Service] {
 	return wirelab.Database[ledger.Service]{Name: "embedded", Open: Open}
 }
 
-// Open opens the ledger in a file, made and filled with the data set if need
-// be. A file that holds another set, or no ledger, is Conflict. ctx bounds the
-// opening only.
+// Open opens the ledger in a file, which it creates and fills with the data set if needed. A file that holds
+// another set, or no ledger, is Conflict. ctx limits the opening only.
 func Open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab.Opened[ledger.Service], error) {
 	s, err := open(ctx, at, data)
 	if err != nil {
@@ -89,9 +86,8 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (_ *serv
 	return s, s.prepare(ctx)
 }
 
-// prepareFile migrates the file and fills it, by a connection of its own, since
-// what the data set names is known to exist. Another process may be doing so:
-// that is waited for, as long as ctx lasts.
+// prepareFile migrates the file and fills it, over a separate connection, since the names of the data set must
+// exist first. If another process is doing so, it waits as long as ctx lasts.
 func prepareFile(ctx context.Context, path string, set *ledger.Set) (err error) {
 	db, err := sqlite.Open(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-65536)") // KiB
 	if err != nil {

@@ -33,7 +33,8 @@ func TestDatabase(t *testing.T) {
 	databasetest.RunDatabase(t, embedded.Database(), file)
 }
 
-// A private ledger, whose followers are told and need not look, is one too.
+// TestPrivateDatabase checks that a private ledger, whose followers are notified and need not poll, keeps the
+// contract, too.
 func TestPrivateDatabase(t *testing.T) {
 	t.Parallel()
 	databasetest.Run(t, func(t *testing.T) ledger.Service {
@@ -137,7 +138,7 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-// execute runs SQL on a file, beside whoever has it open.
+// execute runs SQL on a file, which others may have open.
 func execute(t *testing.T, path, script string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -293,7 +294,7 @@ func TestFileIsSound(t *testing.T) {
 		`UPDATE accounts SET amount = 9007199254740992 WHERE id = '0.0.100000'`,
 		`UPDATE accounts SET amount = 'many' WHERE id = '0.0.100000'`,
 		`INSERT INTO transactions VALUES (22, 'q', '0.0.100000', '0.0.100000', 1, '', 0)`,
-		`INSERT INTO transactions VALUES (22, 'q', '0.0.100000', 'nobody', 1, '', 0)`,
+		`INSERT INTO transactions VALUES (22, 'q', '0.0.100000', 'absent', 1, '', 0)`,
 		`INSERT INTO transactions VALUES (22, 'q', '0.0.100000', '0.0.100001', 0, '', 0)`,
 		`INSERT INTO transactions VALUES (22, 'p', '0.0.100000', '0.0.100001', 1, '', 0)`,
 		`INSERT INTO transactions VALUES (21, 'q', '0.0.100000', '0.0.100001', 1, '', 0)`,

@@ -46,7 +46,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 }
 
-// Whoever was about to fill the file when another did finds it filled.
+// TestFilledMeanwhile checks that a process that was about to fill the file accepts one that another process has
+// filled.
 func TestFilledMeanwhile(t *testing.T) {
 	t.Parallel()
 	s, err := open(t.Context(), wirelab.DatabaseAddress{}, "10x20")

@@ -12,13 +12,12 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// rowsAtOnce is how many rows a statement writes: enough that the statement
-// costs nothing beside them, and below SQLite's bound on arguments.
+// rowsAtOnce is how many rows a statement writes: enough that the cost of the statement is negligible, and below
+// SQLite's limit of arguments.
 const rowsAtOnce = 100
 
-// fill writes the data set into an empty file, in one transaction, so that it
-// is there whole or not at all. A file that holds it stays as it is, one that
-// holds another is Conflict.
+// fill writes the data set into an empty file, in one transaction, so that it is there completely or not at all. A
+// file that holds it is not changed; one that holds another is Conflict.
 func fill(ctx context.Context, db *sql.DB, set *ledger.Set) error {
 	if filled, err := holds(ctx, db, set); filled || err != nil {
 		return err
@@ -28,12 +27,12 @@ func fill(ctx context.Context, db *sql.DB, set *ledger.Set) error {
 		return err
 	}
 	err = fillIn(ctx, tx, set)
-	return errors.Join(err, sqlite.Rollback(tx)) // after a commit it does nothing
+	return errors.Join(err, sqlite.Rollback(tx)) // no effect after a commit
 }
 
 func fillIn(ctx context.Context, tx *sql.Tx, set *ledger.Set) error {
 	if filled, err := holds(ctx, tx, set); filled || err != nil {
-		return err // another process was faster
+		return err // another process has filled it
 	}
 	accounts := newBatch(ctx, tx, `INSERT INTO accounts (id, amount, updated) VALUES `, 3)
 	for b := range set.Accounts() {
@@ -78,14 +77,14 @@ func holds(ctx context.Context, q interface {
 	return err == nil, err
 }
 
-// batch writes rows, many with one statement.
+// batch inserts rows, many with one statement.
 type batch struct {
 	ctx    context.Context
 	tx     *sql.Tx
 	insert string
 	row    string // "(?, ?, ?)"
 	width  int
-	full   *sql.Stmt // of rowsAtOnce rows; nil until there are as many
+	full   *sql.Stmt // for rowsAtOnce rows; nil until there are as many
 	args   []any
 }
 
@@ -96,7 +95,7 @@ func newBatch(ctx context.Context, tx *sql.Tx, insert string, width int) *batch 
 	}
 }
 
-// query is the statement for so many rows.
+// query returns the statement for a number of rows.
 func (b *batch) query(rows int) string {
 	return b.insert + strings.Repeat(b.row+", ", rows-1) + b.row
 }
@@ -117,7 +116,7 @@ func (b *batch) add(values ...any) error {
 	return err
 }
 
-// flush writes what is left.
+// flush writes the remaining rows.
 func (b *batch) flush() error {
 	if len(b.args) == 0 {
 		return nil
@@ -126,5 +125,5 @@ func (b *batch) flush() error {
 	return err
 }
 
-// moment is the time of a number of microseconds.
+// moment returns the time of a number of microseconds.
 func moment(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

@@ -23,7 +23,7 @@ type statements struct {
 
 const columns = `position, id, payer, payee, amount, kind, posted`
 
-// query is the text of a statement, and the pool that it is for.
+// query is the text of a statement, and the pool that prepares it.
 type query struct {
 	into  **sql.Stmt
 	db    *sql.DB
@@ -33,10 +33,10 @@ type query struct {
 func (s *service) queries() []query {
 	return []query{
 		{&s.balance, s.Read, `SELECT amount, updated FROM accounts WHERE id = ?`},
-		// One statement is one moment, whatever is posted meanwhile.
+		// A single statement reads one snapshot, whatever is posted at the same time.
 		{&s.balances, s.Read, `SELECT id, amount, updated FROM accounts WHERE id IN (SELECT value FROM json_each(?))`},
 		{&s.page, s.Read, `SELECT ` + columns + ` FROM transactions WHERE position > ? ORDER BY position LIMIT ?`},
-		// Each side by its index, no more than the page from either (grb-D10).
+		// Each side by its index, at most one page from each (grb-D10).
 		{&s.pageOf, s.Read, `SELECT ` + columns + ` FROM transactions WHERE position IN (
 			SELECT position FROM (SELECT position FROM transactions WHERE payer = ?1 AND position > ?2 ORDER BY position LIMIT ?3)
 			UNION ALL
@@ -56,8 +56,7 @@ func (s *service) queries() []query {
 	}
 }
 
-// prepare makes the statements, which end with the pools, and rings the bell
-// for what is there.
+// prepare prepares the statements, which are closed with the pools, and rings the bell for the existing log.
 func (s *service) prepare(ctx context.Context) error {
 	for _, p := range s.queries() {
 		var err error
@@ -119,15 +118,14 @@ func (s *service) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledge
 	return all, nil
 }
 
-// rows asks a statement and passes each row to each. The connection is taken
-// until the last.
+// rows runs a statement and calls each with every row. It holds a connection until the last row.
 func (s *service) rows(ctx context.Context, of *sql.Stmt, each func(*sql.Rows) error, args ...any) error {
 	s.Acquired.Add(1)
 	rows, err := of.QueryContext(ctx, args...)
 	if err != nil {
 		return s.Explain(ctx, err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err has told before
+	defer func() { _ = rows.Close() }() // rows.Err has reported any error
 	for rows.Next() {
 		if err := each(rows); err != nil {
 			return s.Explain(ctx, err)
@@ -136,7 +134,7 @@ func (s *service) rows(ctx context.Context, of *sql.Stmt, each func(*sql.Rows) e
 	return s.Explain(ctx, rows.Err())
 }
 
-// entry reads a row of [columns].
+// entry scans a row of [columns].
 func entry(row interface{ Scan(into ...any) error }) (ledger.Entry, error) {
 	var e ledger.Entry
 	var posted int64
@@ -162,7 +160,7 @@ func (s *service) PostTransaction(ctx context.Context, posting ledger.Posting) (
 		return ledger.Transaction{}, err
 	}
 	s.Acquired.Add(1)
-	tx, err := s.Write.BeginTx(ctx, nil) // takes the lock for writing
+	tx, err := s.Write.BeginTx(ctx, nil) // acquires the write lock
 	if err != nil {
 		return ledger.Transaction{}, s.Explain(ctx, err)
 	}
@@ -180,7 +178,7 @@ func (s *service) PostTransaction(ctx context.Context, posting ledger.Posting) (
 	return done, nil
 }
 
-// post does a posting in tx, and returns its position: 0 where it was done before.
+// post does a posting in tx, and returns its position, or 0 if it was stored before.
 func (s *service) post(ctx context.Context, tx *sql.Tx, p ledger.Posting) (ledger.Transaction, int64, error) {
 	stored, err := entry(tx.StmtContext(ctx, s.stored).QueryRowContext(ctx, p.ID))
 	if err == nil {
@@ -210,7 +208,7 @@ func (s *service) post(ctx context.Context, tx *sql.Tx, p ledger.Posting) (ledge
 	switch {
 	case err == nil:
 		last = moment(posted)
-	case !errors.Is(err, sql.ErrNoRows): // an empty log has none
+	case !errors.Is(err, sql.ErrNoRows): // an empty log has no last row
 		return ledger.Transaction{}, 0, err
 	}
 	t := p.Done(ledger.Later(time.Now(), last))
@@ -274,10 +272,10 @@ func (s source) Read(ctx context.Context, behind int64, account string, limit in
 	return entries, err
 }
 
-// Wait implements [ledger.Source]. The bell was rung when the file was opened
-// and is for each posting of this process; those of others are looked for.
+// Wait implements [ledger.Source]. The bell rings when the file is opened, and for each posting of this process;
+// those of others are polled for.
 func (s source) Wait(ctx context.Context, head int64) (int64, error) {
-	if s.Private() { // to every other process
+	if s.Private() { // no other process has it open
 		return s.bell.Wait(ctx, head)
 	}
 	for {
@@ -287,7 +285,7 @@ func (s source) Wait(ctx context.Context, head int64) (int64, error) {
 		switch {
 		case err == nil:
 			return now, nil
-		case ctx.Err() != nil: // or both ended, and err is poll's
+		case ctx.Err() != nil: // both may have ended, and err is the poll's
 			return 0, ctx.Err()
 		}
 		if now, err = s.length(ctx); err != nil {

@@ -12,13 +12,12 @@ import (
 // Kind is the name of the database.
 const Kind = "postgres"
 
-// Database returns the ledger in a PostgreSQL database. Its source is a
-// connection string.
+// Database returns PostgreSQL as a database of the ledger. Its source is a connection string.
 func Database() wirelab.Database[ledger.Service] {
 	return wirelab.Database[ledger.Service]{Name: Kind, Open: open, Script: script}
 }
 
-// open makes the data set ready and opens the ledger over it.
+// open prepares the data set and opens the ledger over it.
 func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab.Opened[ledger.Service], error) {
 	set, err := ledger.SetOf(data)
 	if err != nil {
@@ -53,7 +52,7 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 	return wirelab.Opened[ledger.Service]{Service: s, About: about, Pool: use, Closer: s}, nil
 }
 
-// schemaOf returns the schema that a data set lives in.
+// schemaOf returns the schema of a data set.
 func schemaOf(set *ledger.Set) string { return schemaStem + set.Name() }
 
 const schemaStem = "ledger_"

@@ -1,8 +1,7 @@
-// Package postgres stores the ledger in a PostgreSQL database, with a separate schema
-// for each data set. It knows SQL and the ledger's contract, and no wire.
+// Package postgres keeps the ledger in a PostgreSQL database, each data set in a separate schema. It knows SQL and
+// the contract of the ledger, and no wire.
 //
-// A call holds a connection of the pool only for its one statement.
-// Streams read pages and hold no connection between two pages. All streams that wait
-// at the end of the log share one additional connection outside the pool, on which the
-// database announces that the log has grown.
+// A call holds a connection of the pool while its one statement runs. Streams read pages, and hold no connection
+// between two. Streams that wait at the end of the log share one more connection outside the pool, on which the
+// database notifies them that the log has grown.
 package postgres

@@ -49,7 +49,7 @@ func smallSet(t *testing.T) *ledger.Set {
 	return set
 }
 
-// poster posts until it is told to stop, and remembers what became of each.
+// poster posts until it is stopped, and records the outcome of each posting.
 type poster struct {
 	done  []ledger.Posting // acknowledged
 	tried []ledger.Posting // not acknowledged: they may have been done, or not
@@ -87,7 +87,7 @@ func TestKilledInMidRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	// One of its own, with fsync, to be killed.
+	// A separate server, with fsync, to be killed.
 	postgrestest.Need(t)
 	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
@@ -181,7 +181,7 @@ func TestKilledInMidRun(t *testing.T) {
 		t.Errorf("the sum was %d and is %d", total, now)
 	}
 	wantGapless(t, server.DSN())
-	// And a follower goes on.
+	// And a follower continues.
 	_, size := all.Size()
 	for e, err := range s.StreamTransactions(t.Context(), ledger.Feed{Follow: true, Limit: int64(size) + 1}) {
 		if err != nil {
@@ -314,10 +314,10 @@ func TestClose(t *testing.T) {
 	leaktest.None(t, before)
 }
 
-// Postings between accounts of their own commit side by side, and still the log
-// has no gap and nobody gets a conflict for it; whatever a database is told to
-// be like by default, a posting sees what others have committed. A reader who
-// comes while they commit sees no position before the one below it.
+// TestSerializableByDefault checks that postings between different accounts commit concurrently, and still the log
+// has no gap and none of them gets a conflict; and that a posting sees what others have committed, whatever the
+// default isolation level of the database is. A reader that runs while they commit never sees a position before the
+// one below it.
 func TestSerializableByDefault(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)
@@ -403,7 +403,7 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	close(ctx.ended)
 	wg.Wait()
 	if _, err := s.GetBalance(t.Context(), ledger.AccountID{ID: alice}); err != nil {
-		t.Errorf("a reader beside the lock: %v", err)
+		t.Errorf("a reader during the lock: %v", err)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -414,8 +414,8 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	}
 }
 
-// due is a context whose deadline passes when ended is closed: whoever waits for
-// something first need not guess how long that takes.
+// due is a context whose deadline passes when ended is closed, so that a test that waits for something first need
+// not guess how long that takes.
 type due struct {
 	context.Context //nolint:containedctx // it is one
 

@@ -14,52 +14,49 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// gatherer asks for balances. Those that are asked for while others are on their
-// way go together in the next trip: one statement, down one connection and back.
-// A point query costs PostgreSQL and us more for waking each other up than for
-// the query. Of what pgbench gets from the same server with 50 callers on two
-// cores, a statement for each call and a connection while it lasts got 0.34 over
-// the cheapest wire; a statement for each, sent down one connection together,
-// 0.47; one statement for all, in four trips at a time, 0.52, in two 0.54, and in
-// one more than 0.6.
+// gatherer combines requests for balances. Requests that arrive while others are in progress go together in the
+// next trip: one statement, over one connection and back. A point query costs PostgreSQL and us more for waking
+// each other up than for the query. Relative to the rate that pgbench gets from the same server with 50 callers on
+// two cores, over the cheapest wire: one statement for each call, with a connection while it lasts, got 0.34; one
+// for each call, sent together over one connection, 0.47; one statement for all, with at most four trips at a time,
+// 0.52, two 0.54, and one more than 0.6.
 //
-// Nobody waits for company: a call that finds a trip free goes alone. Trips are
-// a sixteenth of the pool, which is one of the usual pool: the fewer, the better
-// filled, and what one connection carries so is beyond what a few cores answer.
-// The price is that the second of two calls waits for the first one's reply.
+// No call waits for others: one that finds a free trip goes alone. The number of trips is a sixteenth of the pool,
+// which is one with the default pool: fewer trips are fuller, and one connection used in this way carries more than
+// a few cores can answer. The price is that the second of two calls waits for the reply to the first.
 type gatherer struct {
 	pool  *postgres.Pool
 	trips int
 
 	mu      sync.Mutex // guards below
-	under   int        // trips under way, 0 to trips
+	under   int        // trips in progress, 0 to trips
 	waiting []*asked   // for a trip, in order; bounded by the calls in flight
 
-	// What the pool does not see, for [gatherer.use]: balances that went with
-	// another's, those that waited for a trip, and how long, in ns.
+	// Counts that the pool does not have, for [gatherer.use]: balances that shared a trip, those that waited for
+	// one, and how long, in ns.
 	together, waited, waitedFor atomic.Int64
 }
 
-// asked is a balance that a caller waits for.
+// asked is a request for a balance.
 type asked struct {
 	id       string
 	began    time.Time
 	deadline time.Time     // the zero time: none
-	lead     chan struct{} // receives once: go, with all who wait
+	lead     chan struct{} // receives once: lead a trip with all who wait
 	done     chan struct{} // closed when balance and err are set
 	// Set by the trip's leader before done is closed.
 	balance ledger.Balance
 	err     error
 }
 
-// tripMost is the most balances of one trip, as of one GetBalances.
+// tripMost is the maximum number of balances in one trip, as in one GetBalances.
 const tripMost = ledger.BatchLimit
 
 func newGatherer(pool *postgres.Pool, size int) *gatherer {
 	return &gatherer{pool: pool, trips: max(1, size/16)}
 }
 
-// balance returns what is in an account.
+// balance returns the balance of an account.
 func (g *gatherer) balance(ctx context.Context, id string) (ledger.Balance, error) {
 	g.mu.Lock()
 	if g.under < g.trips {
@@ -79,7 +76,7 @@ func (g *gatherer) balance(ctx context.Context, id string) (ledger.Balance, erro
 	case <-a.done:
 	case <-ctx.Done():
 		if !g.leave(a) {
-			// It is in a trip, whose leader still writes into a, or it is to lead one.
+			// It is in a trip, whose leader will still write to a, or it is to lead one.
 			select {
 			case <-a.lead:
 				g.pass()
@@ -91,8 +88,8 @@ func (g *gatherer) balance(ctx context.Context, id string) (ledger.Balance, erro
 	return a.balance, a.err
 }
 
-// leave takes a call out of those who wait. It is false if that is no longer
-// there: then it is in a trip, or lead has received.
+// leave removes a call from those who wait. It returns false if the call no longer waits: it is in a trip, or lead
+// has received.
 func (g *gatherer) leave(a *asked) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +102,7 @@ func (g *gatherer) leave(a *asked) bool {
 	return false
 }
 
-// pass hands a trip that is over on to who waits first.
+// pass gives a finished trip's place to the first waiting call.
 func (g *gatherer) pass() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,14 +115,14 @@ func (g *gatherer) pass() {
 	next.lead <- struct{}{}
 }
 
-// alone asks for one balance by itself.
+// alone requests one balance without others.
 func (g *gatherer) alone(ctx context.Context, id string) (ledger.Balance, error) {
 	b := ledger.Balance{Account: id}
 	err := g.pool.QueryRow(ctx, balanceStatement, id).Scan(&b.Amount, &b.UpdatedAt)
 	return b, g.verdict(ctx, &b, err)
 }
 
-// verdict is the error of a call, and mends the balance's time.
+// verdict returns the error of a call, and sets the zone of the balance's time.
 func (g *gatherer) verdict(ctx context.Context, b *ledger.Balance, err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		id := b.Account
@@ -140,9 +137,8 @@ func (g *gatherer) verdict(ctx context.Context, b *ledger.Balance, err error) er
 	return nil
 }
 
-// trip asks for the leader's balance with those of all who wait, as far as they
-// go in one. It lasts as long as the most patient of them has, also where the
-// leader's own caller gives up: the others' replies are in it.
+// trip requests the leader's balance with those of the waiting calls, up to the maximum. Its deadline is the latest
+// of theirs, even if the leader's caller gives up, because it carries the replies for the others.
 func (g *gatherer) trip(ctx context.Context, leader *asked) {
 	g.mu.Lock()
 	n := min(len(g.waiting), tripMost-1)
@@ -199,11 +195,11 @@ func (g *gatherer) read(ctx context.Context, ids []string, known map[string]ledg
 	return nil
 }
 
-// tripLongest is how long a trip may take for calls without a deadline.
+// tripLongest is the time limit of a trip for calls without a deadline.
 const tripLongest = 30 * time.Second
 
-// patience is the time that the most patient caller has: one that gives up
-// must not take the others' replies along.
+// patience returns the longest remaining time of the callers: one that gives up must not cancel the requests of the
+// others.
 func patience(all []*asked) time.Duration {
 	most := time.Duration(0)
 	for _, a := range all {
@@ -215,8 +211,8 @@ func patience(all []*asked) time.Duration {
 	return min(most, tripLongest)
 }
 
-// use adds to how the pool was used what the pool does not see: the balances
-// that shared a connection, and the calls that waited for one.
+// use adds the counts that the pool does not have: balances that shared a connection, and calls that waited for
+// one.
 func (g *gatherer) use(pool wirelab.PoolUse) wirelab.PoolUse {
 	pool.Acquired += uint64(g.together.Load()) // never below 0
 	pool.Waited += uint64(g.waited.Load())     // likewise

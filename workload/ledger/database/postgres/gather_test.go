@@ -27,7 +27,7 @@ func TestBalancesThatGoTogether(t *testing.T) {
 	for caller := range callers {
 		all.Go(func() {
 			for n := range each {
-				id := fmt.Sprintf("0.0.%d", 100_000+(caller*each+n*7)%110) // one in eleven is nobody's
+				id := fmt.Sprintf("0.0.%d", 100_000+(caller*each+n*7)%110) // one in eleven does not exist
 				want, wantErr := reference.GetBalance(t.Context(), ledger.AccountID{ID: id})
 				got, err := o.Service.GetBalance(t.Context(), ledger.AccountID{ID: id})
 				same := err == nil && wantErr == nil ||
@@ -44,8 +44,8 @@ func TestBalancesThatGoTogether(t *testing.T) {
 	}
 }
 
-// A call that is given up, as it waits or leads, takes nobody along and leaves
-// no trip behind.
+// TestBalancesThatAreGivenUp checks that a call that is cancelled, while it waits or leads a trip, does not affect
+// other calls and leaves no trip behind.
 func TestBalancesThatAreGivenUp(t *testing.T) {
 	t.Parallel()
 	o := opened(t, postgrestest.Database(t, server))

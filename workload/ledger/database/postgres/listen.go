@@ -10,17 +10,16 @@ import (
 	"wirelab/system/postgres"
 )
 
-// listener is a connection on which the database says that the log has grown.
-// It rings the service's bell for all who wait.
+// listener is a connection on which the database notifies the service that the log has grown. It rings the
+// service's bell for all waiting streams.
 type listener struct {
-	alive context.Context // ends when the listener does, with why as its cause
+	alive context.Context // ends with the listener; its cause is the reason
 	end   context.CancelCauseFunc
 	done  chan struct{} // closed when its goroutine has ended
 }
 
-// Wait implements [ledger.Source]. When the connection is lost all who wait
-// get Unavailable, since none of them could tell silence from an end; the next
-// to wait opens another one.
+// Wait implements [ledger.Source]. If the connection is lost all waiting streams get Unavailable, since none of
+// them could distinguish silence from a loss; the next one to wait opens a new connection.
 func (s *service) Wait(ctx context.Context, head int64) (int64, error) {
 	l, err := s.listening(ctx)
 	if err != nil {
@@ -36,7 +35,7 @@ func (s *service) Wait(ctx context.Context, head int64) (int64, error) {
 	return position, err
 }
 
-// listening returns the listener, which it starts if there is none.
+// listening returns the listener, starting one if needed.
 func (s *service) listening(ctx context.Context) (*listener, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -55,11 +54,10 @@ func (s *service) listening(ctx context.Context) (*listener, error) {
 		return nil, postgres.Coded(ctx, err)
 	}
 	l := &listener{done: make(chan struct{})}
-	// Not the caller's context: others wait by the listener, too. It ends with
-	// the connection or with the service.
+	// Not the caller's context: others use the listener, too. It ends with the connection or with the service.
 	l.alive, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.listener = l
-	go func() { // Close waits for it; one that lost its connection ends by itself
+	go func() { // Close waits for it; it ends by itself if it loses its connection
 		defer close(l.done)
 		l.end(postgres.Coded(l.alive, s.heed(l.alive, conn)))
 		postgres.CloseSoon(conn)
@@ -67,14 +65,14 @@ func (s *service) listening(ctx context.Context) (*listener, error) {
 	return l, nil
 }
 
-// errClosed is what those who wait get when the service is closed.
+// errClosed is the error of waiting streams when the service is closed.
 var errClosed = wirelab.Errorf(wirelab.Unavailable, "the ledger was closed")
 
-// headQuery asks for the log's last position, once for each listener.
+// headQuery reads the log's last position, once for each listener.
 const headQuery = `SELECT coalesce(max(position), 0) AS head FROM transactions`
 
-// listen opens a connection, has it told of what is posted from now on, and
-// rings for what was posted before.
+// listen opens a connection, subscribes it to notifications of postings, and rings the bell for postings made
+// before.
 func (s *service) listen(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := postgres.Connect(ctx, s.dsn, s.name)
 	if err != nil {
@@ -93,8 +91,7 @@ func (s *service) listen(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// heed rings for every notification, whose payload is a position, until ctx
-// ends or the connection does.
+// heed rings for every notification, whose payload is a position, until ctx or the connection ends.
 func (s *service) heed(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		n, err := conn.WaitForNotification(ctx)
@@ -109,7 +106,7 @@ func (s *service) heed(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// Close ends all who wait, and the connections. Calls that run are waited for.
+// Close ends all waiting streams and the connections. It waits for running calls.
 func (s *service) Close() error {
 	s.turn <- struct{}{}
 	s.closed = true

@@ -19,21 +19,20 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// tablesVersion is the migration behind which the data set is written, and
-// latestVersion the last one.
+// tablesVersion is the migration after which the data set is written, and latestVersion the last one.
 const (
 	tablesVersion = 1
 	latestVersion = 3
 )
 
-// Seeded is what became of making a data set ready.
+// Seeded is the result of preparing a data set.
 type Seeded struct {
 	Written bool          `json:"written"` // false: it was there already
 	Took    time.Duration `json:"took"`    // ns
 }
 
-// Seed makes a data set ready. again removes it first, with what was posted
-// since; nothing else in the database is touched (grb-D05).
+// Seed prepares a data set. With again it removes the set first, with everything posted since; it does not change
+// anything else in the database (grb-D05).
 func Seed(ctx context.Context, dsn string, set *ledger.Set, again bool) (Seeded, error) {
 	if again {
 		if err := remove(ctx, dsn, set); err != nil {
@@ -43,16 +42,15 @@ func Seed(ctx context.Context, dsn string, set *ledger.Set, again bool) (Seeded,
 	return makeReady(ctx, dsn, set)
 }
 
-// makeReady migrates the data set's schema to the latest form and writes the
-// data set, unless both are done. Processes that do it at once take turns; one
-// that dies leaves work to the next and never half a data set.
+// makeReady migrates the schema of the data set to the latest version and writes the data set, unless both are
+// done. Concurrent processes take turns; one that dies leaves the work to the next, and never half a data set.
 func makeReady(ctx context.Context, dsn string, set *ledger.Set) (Seeded, error) {
 	began := time.Now()
 	conn, err := postgres.Connect(ctx, dsn, schemaOf(set))
 	if err != nil {
 		return Seeded{}, err
 	}
-	defer postgres.CloseSoon(conn) // and with it the lock
+	defer postgres.CloseSoon(conn) // also releases the lock
 	written, err := makeReadyBy(ctx, conn, dsn, set)
 	return Seeded{Written: written, Took: time.Since(began)}, postgres.CodedMaking(ctx, err)
 }
@@ -64,8 +62,7 @@ func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string, set *ledger.Se
 	if err := lock(ctx, conn, set); err != nil {
 		return false, err
 	}
-	// What another process did while we waited for the lock is looked at again,
-	// step by step.
+	// Another process may have done some steps while we waited for the lock, so each step checks.
 	if err := postgres.CreateSchema(ctx, conn, schemaOf(set)); err != nil {
 		return false, err
 	}
@@ -78,8 +75,7 @@ func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string, set *ledger.Se
 	if err := postgres.Migrate(ctx, dsn, schemaOf(set), migrationFiles, latestVersion); err != nil {
 		return written, err
 	}
-	// Otherwise the server would do it by itself some minutes later, while
-	// something is measured.
+	// Otherwise autovacuum would run some minutes later, during a measurement.
 	_, err = conn.Exec(ctx, "VACUUM (ANALYZE) accounts, transactions")
 	return written, err
 }
@@ -119,13 +115,13 @@ func otherSeed(seed string, set *ledger.Set) error {
 		seed, set.Seed())
 }
 
-// lockSpace separates these advisory locks from others' in the database.
+// lockSpace separates these advisory locks from others in the database.
 const lockSpace = 1818518886
 
-// lock takes the data set's lock for as long as the connection lives.
+// lock takes the lock of the data set until the connection is closed.
 func lock(ctx context.Context, conn *pgx.Conn, set *ledger.Set) error {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(schemaOf(set))) // never an error
+	_, _ = h.Write([]byte(schemaOf(set))) // never fails
 	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1, $2)", lockSpace, int32(h.Sum32()))
 	return err
 }
@@ -168,7 +164,7 @@ func fill(ctx context.Context, tx pgx.Tx, set *ledger.Set) error {
 		})
 }
 
-// copyInto sends rows by COPY, PostgreSQL's way for many.
+// copyInto inserts rows with COPY, the fast way for many rows.
 func copyInto[T any](
 	ctx context.Context, tx pgx.Tx, table string, columns []string, rows iter.Seq[T], values func(T) []any,
 ) error {
@@ -198,15 +194,15 @@ func remove(ctx context.Context, dsn string, set *ledger.Set) error {
 	return postgres.CodedMaking(ctx, err)
 }
 
-// Held is a data set that a database holds.
+// Held describes a data set in a database.
 type Held struct {
 	Name         string `json:"name"` // "10000x100000"
 	Accounts     int64  `json:"accounts"`
-	Transactions int64  `json:"transactions"` // those posted since included
+	Transactions int64  `json:"transactions"` // including those posted since
 	Bytes        int64  `json:"bytes"`        // on disk, with indexes
 }
 
-// Sets returns the data sets that a database holds, by name.
+// Sets returns the data sets in a database, by name.
 func Sets(ctx context.Context, dsn string) ([]Held, error) {
 	conn, err := postgres.Connect(ctx, dsn, "")
 	if err != nil {
@@ -237,9 +233,9 @@ func Sets(ctx context.Context, dsn string) ([]Held, error) {
 	return sets, nil
 }
 
-// Others returns how many tables and databases a server holds beside the data
-// sets in one of its databases, what every server has, and the schemas that the
-// caller knows to be of no loss: another workload's, empty.
+// Others returns how many tables and databases a server holds apart from the data sets in one of its databases, the
+// objects that every server has, and the schemas in but, which the caller knows to hold nothing of value: those of
+// another workload, empty.
 func Others(ctx context.Context, dsn string, but ...string) (int, error) {
 	conn, err := postgres.Connect(ctx, dsn, "")
 	if err != nil {

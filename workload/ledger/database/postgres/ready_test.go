@@ -63,7 +63,7 @@ func TestSeed(t *testing.T) {
 		runs != 2 {
 		t.Errorf("what was there before: %d, %v", runs, err)
 	}
-	// Beside the data set: three tables here, and the databases of the other tests.
+	// Apart from the data set: three tables here, and the databases of the other tests.
 	if others, err := Others(t.Context(), dsn); err != nil || others < 3 {
 		t.Errorf("others: %d, %v", others, err)
 	} else if fewer, err := Others(t.Context(), dsn, "public"); err != nil || fewer >= others {
@@ -148,9 +148,8 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-// The tables themselves refuse what would be wrong, whoever writes (docs/origins.md
-// grb-D07: accounts that do not exist; grb-D11: no invariant; grb-D13: times
-// without a zone).
+// TestTablesRefuse checks that the tables themselves refuse invalid rows, whichever program writes (docs/origins.md
+// grb-D07: accounts that do not exist; grb-D11: no invariant; grb-D13: times without a zone).
 func TestTablesRefuse(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)
@@ -163,8 +162,8 @@ func TestTablesRefuse(t *testing.T) {
 		{"a balance below 0", "UPDATE accounts SET balance_tinybar = -1", "23514"},
 		{"a balance above 2^53-1", "UPDATE accounts SET balance_tinybar = 9007199254740992", "23514"},
 		{"no balance", "UPDATE accounts SET balance_tinybar = NULL", "23502"},
-		{"a payer there is not", insert + "(1001, 'x', 'nobody', '0.0.100001', 1, 't', now())", "23503"},
-		{"a payee there is not", insert + "(1001, 'x', '0.0.100001', 'nobody', 1, 't', now())", "23503"},
+		{"an unknown payer", insert + "(1001, 'x', 'absent', '0.0.100001', 1, 't', now())", "23503"},
+		{"an unknown payee", insert + "(1001, 'x', '0.0.100001', 'absent', 1, 't', now())", "23503"},
 		{"to oneself", insert + "(1001, 'x', '0.0.100001', '0.0.100001', 1, 't', now())", "23514"},
 		{"nothing", insert + "(1001, 'x', '0.0.100001', '0.0.100002', 0, 't', now())", "23514"},
 		{"an id again", insert + "(1001, 'tx-000000001', '0.0.100001', '0.0.100002', 1, 't', now())", "23505"},
@@ -224,7 +223,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		}
 		plan := postgrestest.Plan(t, conn, name, sql, arguments[name])
 		whole := slices.ContainsFunc(plan, func(line string) bool {
-			// reads what is not asked for
+			// reads more rows than requested
 			return strings.Contains(line, "Seq Scan") || strings.Contains(line, "Filter") ||
 				strings.HasSuffix(line, "-> Sort") || strings.HasSuffix(line, "->  Sort") // or more of it
 		})
@@ -234,7 +233,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 }
 
-// A user who may make no schema is told what to ask for.
+// TestMayNot checks that the error for a user without the right to create a schema names that right.
 func TestMayNot(t *testing.T) {
 	t.Parallel()
 	guest := postgrestest.Guest(t, postgrestest.Database(t, server), "guest-s3cret")

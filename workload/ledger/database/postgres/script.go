@@ -19,7 +19,7 @@ func script(data, operation, requests string) (wirelab.Script, error) {
 		return wirelab.Script{}, err
 	}
 	stem, first, last := set.Known()
-	// Parameters of pgbench are numbers, so that the id is made of one here.
+	// Parameters of pgbench are numbers, so the id is built from one here.
 	balance := strings.Replace(statements()[balanceStatement], "$1", fmt.Sprintf("('%s' || :account)", stem), 1)
 	return wirelab.Script{
 		Schema: schemaOf(set),

@@ -12,8 +12,7 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// The statements, prepared on every connection when it is opened, so that no
-// call pays for it.
+// The statements, prepared on every new connection, so that no call pays for it.
 const (
 	balanceStatement  = "balance"
 	balancesStatement = "balances"
@@ -34,10 +33,9 @@ func statements() map[string]string {
 				(SELECT position - 1 FROM transactions WHERE "timestamp" >= $2 ORDER BY "timestamp", position LIMIT 1),
 				(SELECT max(position) FROM transactions), 0) END`,
 		logStatement: `SELECT ` + row + ` FROM transactions WHERE position > $1 ORDER BY position LIMIT $2`,
-		// Two ranges of two indexes, each cut at the limit, and not one condition
-		// with OR, for which PostgreSQL reads and sorts all that the account has, or
-		// the whole log until it has found enough (grb-D10). No transaction is in
-		// both: its accounts differ.
+		// Two ranges of two indexes, each cut at the limit, instead of one condition with OR, for which PostgreSQL
+		// reads and sorts all transactions of the account, or the whole log until it has found enough (grb-D10). No
+		// transaction is in both: its accounts differ.
 		accountStatement: `(SELECT ` + row +
 			` FROM transactions WHERE from_account = $1 AND position > $2 ORDER BY position LIMIT $3)
 			UNION ALL (SELECT ` + row +
@@ -46,7 +44,7 @@ func statements() map[string]string {
 	}
 }
 
-// prepare makes a new connection ready.
+// prepare prepares the statements of a new connection.
 func prepare(ctx context.Context, conn *pgx.Conn) error {
 	for name, sql := range statements() {
 		if _, err := conn.Prepare(ctx, name, sql); err != nil {
@@ -59,14 +57,14 @@ func prepare(ctx context.Context, conn *pgx.Conn) error {
 // service is the ledger in a database.
 type service struct {
 	pool *postgres.Pool
-	// balances asks for those of GetBalance.
+	// balances combines the requests of GetBalance.
 	balances *gatherer
 	dsn      string
 	name     string // of the schema, and of the channel
 	bell     ledger.Bell
 
-	turn     chan struct{} // holds one: a lock of all below that a context can give up
-	listener *listener     // nil: nobody waited yet
+	turn     chan struct{} // a lock of all below; waiting for it ends with a context
+	listener *listener     // nil: no stream has waited yet
 	closed   bool
 }
 
@@ -87,7 +85,7 @@ func (s *service) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.B
 	return s.balances.balance(ctx, id.ID)
 }
 
-// GetBalances implements [ledger.Service]. One statement sees one moment.
+// GetBalances implements [ledger.Service]. One statement reads one snapshot.
 func (s *service) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledger.Balances, error) {
 	if err := ids.Validate(); err != nil {
 		return ledger.Balances{}, err
@@ -105,8 +103,8 @@ func (s *service) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledge
 	return all, nil
 }
 
-// PostTransaction implements [ledger.Service]. The timestamp is by the
-// database's clock, of which there is one however many servers share it.
+// PostTransaction implements [ledger.Service]. The timestamp is by the clock of the database, the only one that all
+// its servers share.
 func (s *service) PostTransaction(ctx context.Context, posting ledger.Posting) (ledger.Transaction, error) {
 	if err := posting.Validate(); err != nil {
 		return ledger.Transaction{}, err

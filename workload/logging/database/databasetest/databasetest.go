@@ -17,8 +17,7 @@ import (
 // patience ends a test that would hang. It is no claim about time.
 const patience = time.Minute
 
-// Run tests a logger. open returns a service that nobody else uses, with nothing
-// stored; the test leaves closing it to t.Cleanup.
+// Run tests a logger. open returns a service without other users, with nothing stored; it closes it with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) logging.Service) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, logging.Service){writeTests(), readTests(), removeTests()} {
@@ -79,7 +78,7 @@ func wantCode(t *testing.T, what string, err error, want wirelab.Code) {
 	}
 }
 
-// write stores an entry, which must succeed, and returns it as it is kept.
+// write stores an entry, which must succeed, and returns the stored form.
 func write(t *testing.T, s logging.Service, e logging.Entry) logging.Stored {
 	t.Helper()
 	written, err := s.WriteLog(limited(t), e)

@@ -32,5 +32,5 @@ func UntilFull(t *testing.T, s logging.Service) {
 	if len(stored) == 0 || len(stored) == most {
 		t.Fatalf("full after %d entries", len(stored))
 	}
-	same(t, "what is there", pages(t, s, logging.Query{}), keep(stored, every))
+	same(t, "the entries", pages(t, s, logging.Query{}), keep(stored, every))
 }

@@ -20,7 +20,7 @@ func readTests() map[string]func(*testing.T, logging.Service) {
 		"a page ends before it is too large for a message": testPageBytes,
 		"a page is of what was there when it was begun":    testPagesWhileWriting,
 		"an entry there is not":                            testUnknown,
-		"what is outside the contract is not read":         testQueriesRefused,
+		"invalid queries are refused":                      testQueriesRefused,
 	}
 }
 
@@ -133,7 +133,7 @@ func testPages(t *testing.T, s logging.Service) {
 		l := list(t, s, c.q)
 		same(t, fmt.Sprintf("%+v", c.q), l.Entries, c.want)
 		if l.Next != c.next {
-			t.Errorf("%+v goes on before %d, want %d", c.q, l.Next, c.next)
+			t.Errorf("%+v: Next is %d, want %d", c.q, l.Next, c.next)
 		}
 	}
 }
@@ -156,18 +156,18 @@ func testPageBytes(t *testing.T, s logging.Service) {
 			break
 		}
 		if l.Next != want[len(want)-1].Position {
-			t.Fatalf("page %d goes on before %d", i, l.Next)
+			t.Fatalf("page %d: Next is %d", i, l.Next)
 		}
 		q.Before = l.Next
 	}
 	same(t, "all pages", pages(t, s, logging.Query{Name: "n"}), all)
 }
 
-// Whoever reads page by page while others write sees all that was there when he
-// began, once, and nothing turns up below a position that he has passed.
+// testPagesWhileWriting: a reader that pages while others write sees each entry once that was there when it began,
+// and no entry appears below a position that it has passed.
 func testPagesWhileWriting(t *testing.T, s logging.Service) { pagesWhileWriting(t, s, s) }
 
-// pagesWhileWriting reads by one service what is written by others over the same log.
+// pagesWhileWriting reads with one service while others write to the same log.
 func pagesWhileWriting(t *testing.T, s logging.Service, by ...logging.Service) {
 	t.Helper()
 	ctx := limited(t)
@@ -213,7 +213,7 @@ func reversed(all []logging.Stored) []logging.Stored { return keep(all, every) }
 
 func testUnknown(t *testing.T, s logging.Service) {
 	fill(t, s, 3)
-	for _, id := range []string{"nobody", "E1", "e", "e11", strings.Repeat("e", logging.IDLimit), logging.NewID()} {
+	for _, id := range []string{"absent", "E1", "e", "e11", strings.Repeat("e", logging.IDLimit), logging.NewID()} {
 		_, err := s.GetEntry(t.Context(), logging.EntryID{ID: id})
 		wantCode(t, "entry "+id, err, wirelab.NotFound)
 	}

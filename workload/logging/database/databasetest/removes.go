@@ -14,8 +14,8 @@ import (
 func removeTests() map[string]func(*testing.T, logging.Service) {
 	return map[string]func(*testing.T, logging.Service){
 		"what was stored before a time goes":             testRemove,
-		"what is removed is forgotten":                   testForgotten,
-		"nobody removes by leaving the time out":         testRemoveRefused,
+		"removed ids are free again":                     testForgotten,
+		"a removal without a time is refused":            testRemoveRefused,
 		"several remove, and each entry is counted once": testRemoveTogether,
 		"removing ends while others write":               testRemoveWhileWriting,
 	}
@@ -31,7 +31,7 @@ func remove(t *testing.T, s logging.Service, before time.Time) int64 {
 	return deleted.Count
 }
 
-// What is removed is gone from every reply, and the rest is as it was (S14).
+// testRemove: removed entries are gone from every reply, and the others are unchanged (S14).
 func testRemove(t *testing.T, s logging.Service) {
 	if n := remove(t, s, time.Now().Truncate(time.Microsecond)); n != 0 {
 		t.Errorf("of nothing %d were removed", n)
@@ -120,11 +120,11 @@ func testRemoveTogether(t *testing.T, s logging.Service) {
 	if count.Load() != 35 { // up to the last that one of them asked for, 8*4+3
 		t.Errorf("%d were removed, want 35", count.Load())
 	}
-	same(t, "what is left", pages(t, s, logging.Query{}), keep(all[35:], every))
+	same(t, "the rest", pages(t, s, logging.Query{}), keep(all[35:], every))
 }
 
-// What is stored while others are removed is there or was counted, and nobody
-// waits for ever for a log that grows.
+// testRemoveWhileWriting: an entry stored during a removal is still there or was counted, and a removal ends
+// although the log grows.
 func testRemoveWhileWriting(t *testing.T, s logging.Service) {
 	ctx := limited(t)
 	stop := make(chan struct{})

@@ -25,7 +25,7 @@ func databaseTests() map[string]func(*testing.T, database, address) {
 		"several processes remove at once":                 testSharedRemove,
 		"a pool of one connection is enough":               testOneConnection,
 		"it tells what it is and how it is used":           testAbout,
-		"what cannot be opened is told":                    testOpenRefused,
+		"a failed open gives the cause":                    testOpenRefused,
 		"callers who leave are let go":                     testContext,
 		"what was acknowledged before it closed is there":  testClosed,
 	}
@@ -139,7 +139,7 @@ func testSharedRemove(t *testing.T, d database, at address) {
 		t.Errorf("%v were removed, want 30", counts)
 	}
 	for _, s := range services {
-		same(t, "what is left", pages(t, s, logging.Query{}), keep(all[30:], every))
+		same(t, "the rest", pages(t, s, logging.Query{}), keep(all[30:], every))
 	}
 }
 
@@ -165,7 +165,7 @@ func testAbout(t *testing.T, d database, at address) {
 	}
 	at.Pool = 0
 	if use := opened(t, d, at).Pool(); use.Size != wirelab.PoolSize {
-		t.Errorf("a pool that nobody gave a size is %+v", use)
+		t.Errorf("a pool without a configured size is %+v", use)
 	}
 	if err := logging.Ready(t.Context(), o.Service); err != nil {
 		t.Errorf("ready: %v", err)

@@ -18,7 +18,7 @@ func writeTests() map[string]func(*testing.T, logging.Service) {
 		"an entry is kept as it was given":               testKept,
 		"the same entry again is stored once":            testAgain,
 		"an entry without an id gets one":                testMade,
-		"what is outside the contract is not stored":     testRefused,
+		"invalid entries are not stored":                 testRefused,
 		"positions and times follow the writes":          testOrder,
 		"many writers of the same entry store one":       testSameEntry,
 		"of two contents of an id one wins":              testTwoContents,
@@ -59,8 +59,8 @@ func testKept(t *testing.T, s logging.Service) {
 	}
 }
 
-// A writer that tries again after a lost reply stores nothing twice; another
-// content under the id is told apart, also where only a byte differs.
+// testAgain: a writer that repeats a call after a lost reply stores nothing twice; another content under the id is
+// a conflict, even if only one byte differs.
 func testAgain(t *testing.T, s logging.Service) {
 	e := logging.Entry{ID: "once", Name: "name", Data: "e\u0301"}
 	first := write(t, s, e)
@@ -82,7 +82,7 @@ func testAgain(t *testing.T, s logging.Service) {
 		wantCode(t, why, err, wirelab.Conflict)
 	}
 	write(t, s, logging.Entry{ID: "Once", Name: "name"}) // ids differ in capitals
-	same(t, "what is stored", pages(t, s, logging.Query{Before: first.Position + 1}), []logging.Stored{first})
+	same(t, "stored entries", pages(t, s, logging.Query{Before: first.Position + 1}), []logging.Stored{first})
 	if all := pages(t, s, logging.Query{}); len(all) != 2 {
 		t.Errorf("%d entries, want 2", len(all))
 	}
@@ -134,7 +134,7 @@ func testRefused(t *testing.T, s logging.Service) {
 			t.Errorf("%s: the error repeats all that was sent", why)
 		}
 	}
-	same(t, "what is stored", pages(t, s, logging.Query{}), nil)
+	same(t, "stored entries", pages(t, s, logging.Query{}), nil)
 }
 
 // Called one after the other, positions count from 1, and neither a repeat nor a
@@ -169,8 +169,8 @@ func wantOrdered(t *testing.T, all []logging.Stored, n int) {
 	}
 }
 
-// An entry that a queue delivers several times, also at once, is stored once,
-// and every one of them is told that it is (R2).
+// testSameEntry: an entry that a queue delivers several times, also concurrently, is stored once, and every
+// delivery gets the reply that it is stored (R2).
 func testSameEntry(t *testing.T, s logging.Service) {
 	const writers, entries = 8, 60
 	ctx := limited(t)
@@ -200,8 +200,8 @@ func testSameEntry(t *testing.T, s logging.Service) {
 	wantOrdered(t, pages(t, s, logging.Query{}), entries)
 }
 
-// Whichever comes first is stored, and whoever has another content is told,
-// also where both are in one commit.
+// testTwoContents: the first content is stored, and the writer of another gets a conflict, even if both are in one
+// commit.
 func testTwoContents(t *testing.T, s logging.Service) {
 	const writers, entries = 8, 30
 	ctx := limited(t)
@@ -231,8 +231,8 @@ func testTwoContents(t *testing.T, s logging.Service) {
 	wantOrdered(t, pages(t, s, logging.Query{}), entries)
 }
 
-// What was acknowledged is there for whoever asks next, all of it and once, and
-// none that was written after another was acknowledged stands before it (S2, R2).
+// testManyWriters: acknowledged entries are there for the next reader, all of them and once, and none that was
+// written after another was acknowledged comes before it (S2, R2).
 func testManyWriters(t *testing.T, s logging.Service) {
 	const writers, entries = 16, 40
 	ctx := limited(t)

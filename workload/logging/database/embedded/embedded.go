@@ -1,7 +1,6 @@
-// Package embedded keeps a logger's entries in one file by SQLite, in Go and
-// without a server: the database of a laptop. It knows SQL, files and what may go
-// wrong with them; what a logger does is decided in package logging, and how it
-// is asked is not its business.
+// Package embedded keeps the entries of a logger in one file with SQLite, in Go and without a server: the database
+// of a laptop. It knows SQL, files and their errors. Package logging defines the behaviour of a logger, and this
+// package does not know over which wire it is called.
 package embedded
 
 import (
@@ -16,31 +15,31 @@ import (
 	"wirelab/workload/logging/database/gather"
 )
 
-// busyTimeout is how long a process waits for another that writes. A batch and
-// one step of a removal take milliseconds.
+// busyTimeout is how long a process waits for another one that writes. A batch and one step of a removal take
+// milliseconds.
 const busyTimeout = 10 * time.Second
 
-// removeAtOnce is how many entries one commit removes: the file grows by that
-// much at most while it does, and writers get in between two.
+// removeAtOnce is how many entries one commit removes: this bounds the growth of the file during a removal, and
+// lets writers in between two commits.
 const removeAtOnce = 2_000
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// kind is what the files are. The mark is "wlLO".
+// kind identifies the files. The mark is "wlLO".
 func kind() sqlite.Kind {
 	return sqlite.Kind{Holds: "log", Stem: "logging", Mark: 0x776c4c4f, Migrations: migrationFiles, Busy: busyTimeout}
 }
 
-// Database is SQLite behind the logger. Its addresses are files, which several
-// processes may have open; "" is a private file that Close removes. The
-// directory must be on a local disk: SQLite's log does not work over a network.
+// Database returns SQLite as a database of the logger. Its addresses are files, which several processes may have
+// open; "" is a private file that Close removes. The directory must be on a local disk: the log of SQLite does not
+// work over a network.
 func Database() wirelab.Database[logging.Service] {
 	return wirelab.Database[logging.Service]{Name: "embedded", Open: Open}
 }
 
-// Open opens the logger in a file, made if need be. A file that holds something
-// else is Conflict. ctx bounds the opening only.
+// Open opens the logger in a file, which it creates if needed. A file with other contents is Conflict. ctx limits
+// the opening only.
 func Open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab.Opened[logging.Service], error) {
 	s, err := open(ctx, at, data)
 	if err != nil {
@@ -57,7 +56,7 @@ func Open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 type service struct {
 	sqlite.File
 	writer       *gather.Writer
-	removeAtOnce int // removeAtOnce; less in a test
+	removeAtOnce int // removeAtOnce; lower in a test
 	statements
 }
 
@@ -93,7 +92,7 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (_ *serv
 	return s, nil
 }
 
-// Close fails the writers who wait, closes the file, and removes a private one.
+// Close fails the waiting writers, closes the file, and removes a private one.
 func (s *service) Close() error {
 	s.Shut()
 	if s.writer != nil {
@@ -102,7 +101,7 @@ func (s *service) Close() error {
 	return s.File.Close()
 }
 
-// use tells how the connections were used.
+// use returns the usage of the connections.
 func (s *service) use() wirelab.PoolUse { return s.writer.Use(s.Use()) }
 
 // Ready implements [logging.Readier].

@@ -69,7 +69,7 @@ func wantCode(t *testing.T, what string, err error, want wirelab.Code, secrets .
 	}
 }
 
-// execute runs SQL on a file, beside whoever has it open.
+// execute runs SQL on a file, which others may have open.
 func execute(t *testing.T, path, script string) error {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -214,8 +214,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// A disk that fills up is told as such, keeps what it has, and takes entries
-// again once there is room.
+// TestDiskFull checks that a full disk is reported as such, that entries are kept, and that writing works again
+// once there is room.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	prereq.NeedMount(t) // where it is missing, the test of a full file covers the rest

@@ -59,7 +59,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 }
 
-// What is acknowledged has waited for the disk (S2).
+// TestCommitsWaitForTheDisk checks that an acknowledged entry has been synced to disk (S2).
 func TestCommitsWaitForTheDisk(t *testing.T) {
 	t.Parallel()
 	s := inside(t, wirelab.DatabaseAddress{})
@@ -91,7 +91,7 @@ func TestClockGoesBack(t *testing.T) {
 	}
 }
 
-// A file that may not grow is told as such.
+// TestFileFull checks that a file that may not grow is reported as such.
 func TestFileFull(t *testing.T) {
 	t.Parallel()
 	s := inside(t, wirelab.DatabaseAddress{})

@@ -21,23 +21,23 @@ type statements struct {
 
 const columns = `position, id, name, data, stored`
 
-// query is the text of a statement, and the pool that it is for.
+// query is the text of a statement, and the pool that prepares it.
 type query struct {
 	into  **sql.Stmt
 	db    *sql.DB
 	query string
 }
 
-// firstAt is the position of the first entry of a time or later; behind all
-// where there is none, or no time.
+// firstAt returns an expression for the position of the first entry at or after a time; beyond the last position if
+// there is none, or no time.
 func firstAt(argument string) string {
 	return `coalesce((SELECT position FROM entries WHERE stored >= ` + argument +
 		` ORDER BY stored, position LIMIT 1), 9223372036854775807)`
 }
 
 func (s *service) queries() []query {
-	// Times never decrease along positions, so a range of times is one of
-	// positions, found at its ends.
+	// Times never decrease along positions, so a range of times is a range of positions, which is found by its
+	// ends.
 	const page = `SELECT ` + columns + ` FROM entries WHERE `
 	within := `position < min(?1, ` + firstAt("?3") + `) AND position >= CASE WHEN ?2 IS NULL THEN 0 ELSE ` +
 		firstAt("?2") + ` END
@@ -55,7 +55,7 @@ func (s *service) queries() []query {
 	}
 }
 
-// prepare makes the statements, which end with the pools.
+// prepare prepares the statements, which are closed with the pools.
 func (s *service) prepare(ctx context.Context) error {
 	for _, p := range s.queries() {
 		var err error
@@ -80,7 +80,7 @@ func (s *service) WriteLog(ctx context.Context, entry logging.Entry) (logging.Wr
 // store is the [gather.Store].
 func (s *service) store(ctx context.Context, entries []logging.Entry) (verdicts []gather.Verdict, err error) {
 	s.Acquired.Add(1)
-	tx, err := s.Write.BeginTx(ctx, nil) // takes the lock for writing
+	tx, err := s.Write.BeginTx(ctx, nil) // acquires the write lock
 	if err != nil {
 		return nil, s.Explain(ctx, err)
 	}
@@ -94,8 +94,8 @@ func (s *service) store(ctx context.Context, entries []logging.Entry) (verdicts 
 	return verdicts, s.Explain(ctx, err)
 }
 
-// storeIn stores entries in tx: those that are not there yet, so that a position
-// is not used up for one that is.
+// storeIn stores in tx the entries that are not stored yet. Checking first avoids using up a position for one that
+// is.
 func (s *service) storeIn(ctx context.Context, tx *sql.Tx, entries []logging.Entry) ([]gather.Verdict, error) {
 	var last int64
 	err := tx.StmtContext(ctx, s.last).QueryRowContext(ctx).Scan(&last)
@@ -140,7 +140,7 @@ func (s *service) GetEntry(ctx context.Context, id logging.EntryID) (logging.Sto
 	return e, nil
 }
 
-// stored reads a row of [columns].
+// stored scans a row of [columns].
 func stored(row interface{ Scan(into ...any) error }) (logging.Stored, error) {
 	var e logging.Stored
 	var micros int64
@@ -169,8 +169,8 @@ func (s *service) ListEntries(ctx context.Context, query logging.Query) (logging
 	if err != nil {
 		return logging.EntryList{}, s.Explain(ctx, err)
 	}
-	defer func() { _ = rows.Close() }()      // rows.Err has told before
-	for more := true; more && rows.Next(); { // what does not fit the page is not read
+	defer func() { _ = rows.Close() }()      // rows.Err has reported any error
+	for more := true; more && rows.Next(); { // the rows beyond the page are not read
 		e, err := stored(rows)
 		if err != nil {
 			return logging.EntryList{}, s.Explain(ctx, err)
@@ -183,7 +183,7 @@ func (s *service) ListEntries(ctx context.Context, query logging.Query) (logging
 	return page.List(), nil
 }
 
-// bound is a time as an argument: nil for none.
+// bound returns a time as an argument: nil for none.
 func bound(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -191,8 +191,8 @@ func bound(t time.Time) any {
 	return t.UnixMicro()
 }
 
-// DeleteEntries implements [logging.Service]. What is stored after it began
-// stays, so that it ends. The file keeps its size: the room is used again.
+// DeleteEntries implements [logging.Service]. It keeps entries stored after it began, so that it ends. The file
+// keeps its size: the space is reused.
 func (s *service) DeleteEntries(ctx context.Context, retention logging.Retention) (logging.Deleted, error) {
 	if err := retention.Validate(); err != nil {
 		return logging.Deleted{}, err
@@ -214,7 +214,7 @@ func (s *service) DeleteEntries(ctx context.Context, retention logging.Retention
 			return logging.Deleted{}, s.Explain(ctx, err)
 		}
 		deleted.Count += n
-		if n < int64(s.removeAtOnce) { // nobody else writes while a statement does
+		if n < int64(s.removeAtOnce) { // no other writer can run during a statement
 			return deleted, nil
 		}
 	}

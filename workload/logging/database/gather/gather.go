@@ -1,6 +1,5 @@
-// Package gather puts entries that are written at the same time into one commit,
-// since a commit waits for the disk and what is in it hardly matters. It knows
-// entries and callers; how they are stored it is told.
+// Package gather puts entries that are written at the same time into one commit, since a commit waits for the disk
+// and its size hardly matters. It knows entries and callers; a function that it is given stores them.
 package gather
 
 import (
@@ -14,18 +13,17 @@ import (
 	"wirelab/workload/logging"
 )
 
-// The bounds of one commit. By bytes, so that a batch of long entries is no
-// longer than a few of the longest.
+// Limits of one commit. The limit in bytes keeps a batch of long entries as short as a few of the longest.
 const (
 	EntriesMost = 1_000
-	BytesMost   = 8 * logging.DataLimit // of names and data; one entry more may be over it
+	BytesMost   = 8 * logging.DataLimit // of names and data; one entry may exceed it
 )
 
-// longest is how long a batch may take for callers without a deadline: behind a
-// database that is silent, everybody would wait for them.
+// longest is the time limit of a batch for callers without a deadline: with a database that does not answer, all
+// others would wait for them.
 const longest = 30 * time.Second
 
-// Verdict is what became of an entry.
+// Verdict is the outcome for an entry.
 type Verdict int16
 
 // The verdicts.
@@ -35,30 +33,29 @@ const (
 	Other                // its id is stored with another content
 )
 
-// Store stores entries, whose ids differ, in one commit and returns the verdict
-// on each. On an error, whose code callers get, any may be stored or none.
+// Store stores entries, whose ids differ, in one commit and returns the verdict on each. After an error, whose code
+// callers get, any of them may be stored or not.
 type Store func(ctx context.Context, entries []logging.Entry) ([]Verdict, error)
 
-// Writer gathers entries. While one batch is stored those that come wait, and
-// go together in the next; nobody waits for company, so that a lone caller pays
-// for itself only. One batch at a time: of two, each would wait for the same
-// disk, and be half as full.
+// Writer gathers entries. Entries that arrive while one batch is stored go together in the next. No call waits for
+// others, so that a single caller pays for itself only. There is one batch at a time: of two, each would wait for
+// the same disk, and be half as full.
 type Writer struct {
 	store   Store
-	longest time.Duration // longest; less in a test
+	longest time.Duration // longest; shorter in a test
 	stop    context.CancelFunc
-	ended   chan struct{} // closed when the goroutine that stores is over
-	bell    chan struct{} // holds one: somebody waits
+	ended   chan struct{} // closed when the storing goroutine has ended
+	bell    chan struct{} // holds one element: a caller waits
 
 	mu      sync.Mutex // guards below
 	waiting []*asked   // in order; bounded by the calls in flight
 	closed  bool
 
-	together, waited uint64 // entries that shared another's commit, and that waited for one
+	together, waited uint64 // entries that shared the commit of another, and that waited for one
 	waitedFor        time.Duration
 }
 
-// asked is an entry that a caller waits for.
+// asked is a request to store an entry.
 type asked struct {
 	entry logging.Entry
 	began time.Time
@@ -70,15 +67,15 @@ type asked struct {
 	err     error
 }
 
-// batch is what goes into one commit.
+// batch is the entries of one commit.
 type batch struct {
 	entries []logging.Entry
-	asked   [][]*asked // for each entry who asked for it
+	asked   [][]*asked // the requests for each entry
 	left    int        // callers who still wait; guarded by Writer.mu
 	cancel  context.CancelFunc
 }
 
-// Start returns a writer, which is to be closed.
+// Start returns a writer. The caller must close it.
 func Start(store Store) *Writer { return start(store, longest) }
 
 func start(store Store, longest time.Duration) *Writer {
@@ -91,8 +88,8 @@ func start(store Store, longest time.Duration) *Writer {
 	return w
 }
 
-// Close ends a batch that is under way, fails all who wait with Unavailable, and
-// waits until nothing runs.
+// Close cancels the batch in progress, fails all waiting calls with Unavailable, and waits until all goroutines
+// have ended.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -101,8 +98,8 @@ func (w *Writer) Close() {
 	<-w.ended
 }
 
-// Write stores a valid entry with an id, and returns once that is committed. An
-// entry whose caller left may be stored yet.
+// Write stores a valid entry with an id, and returns once that is committed. If its caller leaves, the entry may
+// still be stored.
 func (w *Writer) Write(ctx context.Context, entry logging.Entry) (logging.Written, error) {
 	if err := ctx.Err(); err != nil {
 		return logging.Written{}, wirelab.Public(err)
@@ -117,7 +114,7 @@ func (w *Writer) Write(ctx context.Context, entry logging.Entry) (logging.Writte
 	w.mu.Unlock()
 	select {
 	case w.bell <- struct{}{}:
-	default: // it rings already
+	default: // the signal is pending already
 	}
 	select {
 	case <-a.done:
@@ -136,8 +133,7 @@ func (w *Writer) Write(ctx context.Context, entry logging.Entry) (logging.Writte
 
 func errClosed() error { return wirelab.Errorf(wirelab.Unavailable, "the log is closed") }
 
-// leave takes a caller out of those who wait, and ends a batch that nobody
-// waits for any more.
+// leave removes a caller from those who wait, and cancels a batch whose callers have all left.
 func (w *Writer) leave(a *asked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +146,7 @@ func (w *Writer) leave(a *asked) {
 	}
 }
 
-// run stores batches until ctx ends, then fails who waits.
+// run stores batches until ctx ends, then fails the waiting calls.
 func (w *Writer) run(ctx context.Context) {
 	for {
 		select {
@@ -166,7 +162,7 @@ func (w *Writer) run(ctx context.Context) {
 	}
 }
 
-// one stores the next batch, if somebody waits.
+// one stores the next batch, if a caller waits.
 func (w *Writer) one(ctx context.Context) bool {
 	over := ctx
 	ctx, cancel := context.WithTimeout(ctx, w.longest)
@@ -190,9 +186,9 @@ func (w *Writer) one(ctx context.Context) bool {
 	return true
 }
 
-// take takes the next batch of those who wait; nil if nobody does. An entry
-// whose id is in the batch goes with that one if they are the same, and else
-// waits for the next: which of two contents comes first is decided by who asked.
+// take takes the next batch of waiting entries; nil if there are none. An entry whose id is in the batch already
+// joins that one if they are the same, and otherwise waits for the next batch: the first call decides which of two
+// contents is stored.
 func (w *Writer) take(cancel context.CancelFunc) *batch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,8 +200,8 @@ func (w *Writer) take(cancel context.CancelFunc) *batch {
 	size, now := 0, time.Now()
 	kept := w.waiting[:0]
 	for _, a := range w.waiting {
-		// A batch that is begun for nobody is cancelled at once, and a database can miss that: it forgets
-		// a cancellation that comes before its statement. The caller has his own word of it.
+		// A batch whose only caller has left would be cancelled at once, and a database can miss that: it forgets a
+		// cancellation that arrives before its statement. The caller itself has returned.
 		if a.over() != nil {
 			continue
 		}
@@ -226,7 +222,7 @@ func (w *Writer) take(cancel context.CancelFunc) *batch {
 		b.left++
 		w.waitedFor += now.Sub(a.began)
 	}
-	clear(w.waiting[len(kept):]) // or what is done stays reachable
+	clear(w.waiting[len(kept):]) // else the array would keep finished entries alive
 	w.waiting = kept
 	if b.left == 0 {
 		return nil
@@ -236,8 +232,7 @@ func (w *Writer) take(cancel context.CancelFunc) *batch {
 	return b
 }
 
-// end tells all who asked. Of several who asked for the same entry, the first
-// has stored it.
+// end answers all callers. Of several calls for the same entry, the first has stored it.
 func (b *batch) end(verdicts []Verdict, err error) {
 	for i, all := range b.asked {
 		for n, a := range all {
@@ -254,8 +249,8 @@ func (b *batch) end(verdicts []Verdict, err error) {
 	}
 }
 
-// Use adds to how a pool was used what it does not see: entries that shared a
-// connection, and how long they waited for it.
+// Use adds to the usage of a pool the counts that it does not have: entries that shared a connection, and how long
+// they waited for it.
 func (w *Writer) Use(pool wirelab.PoolUse) wirelab.PoolUse {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -68,7 +68,7 @@ type reply struct {
 	err     error
 }
 
-// ask writes an entry beside the test, and returns once it waits or is on its way.
+// ask writes an entry from another goroutine, and returns once it waits or is being stored.
 func ask(ctx context.Context, w *Writer, all *sync.WaitGroup, e logging.Entry) <-chan reply {
 	told := make(chan reply, 1)
 	before := w.Use(wirelab.PoolUse{}).Waited + uint64(w.queued())
@@ -132,7 +132,7 @@ func TestGathers(t *testing.T) {
 	}
 }
 
-// A batch is bounded by entries and by bytes, and nobody is left behind.
+// TestBatchesAreBounded checks that a batch is bounded by entries and by bytes, and that no entry is left behind.
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", logging.DataLimit)
@@ -167,8 +167,8 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// Who gives up is let go at once and takes nobody along; what all have given up
-// is ended.
+// TestGiveUp checks that a caller that cancels returns at once without effect on others, and that a batch whose
+// callers have all left is cancelled.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -185,7 +185,7 @@ func TestGiveUp(t *testing.T) {
 	if r := <-waits; wirelab.CodeOf(r.err) != wirelab.Canceled {
 		t.Errorf("who waited and left was told %+v", r)
 	}
-	leave() // and the batch is nobody's any more
+	leave() // and the batch has no caller any more
 	if r := <-first; wirelab.CodeOf(r.err) != wirelab.Canceled {
 		t.Errorf("who left was told %+v", r)
 	}
@@ -205,7 +205,7 @@ func TestGiveUp(t *testing.T) {
 	if r := <-third; wirelab.CodeOf(r.err) != wirelab.Canceled {
 		t.Errorf("who left a batch was told %+v", r)
 	}
-	f.goOn <- nil // it goes on for the other
+	f.goOn <- nil // it continues for the other caller
 	if r := <-fourth; r.err != nil {
 		t.Errorf("the other of it was told %+v", r)
 	}

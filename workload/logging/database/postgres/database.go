@@ -14,13 +14,12 @@ import (
 // Kind is the name of the database.
 const Kind = "postgres"
 
-// Database returns the logger in a PostgreSQL database. Its source is a
-// connection string.
+// Database returns PostgreSQL as a database of the logger. Its source is a connection string.
 func Database() wirelab.Database[logging.Service] {
 	return wirelab.Database[logging.Service]{Name: Kind, Open: open, Script: script}
 }
 
-// open makes the tables ready and opens the logger over them.
+// open prepares the tables and opens the logger over them.
 func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab.Opened[logging.Service], error) {
 	if data != "" {
 		return wirelab.Opened[logging.Service]{}, wirelab.Errorf(wirelab.InvalidArgument,
@@ -53,8 +52,7 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 	return wirelab.Opened[logging.Service]{Service: s, About: about, Pool: use, Closer: s}, nil
 }
 
-// The statements, prepared on every connection when it is opened, so that no
-// call pays for it.
+// The statements, prepared on every new connection, so that no call pays for it.
 const (
 	storeStatement  = "store_entries"
 	entryStatement  = "entry"
@@ -67,10 +65,9 @@ const (
 
 func statements() map[string]string {
 	const columns = `position, id, name, data, stored_at`
-	// Times never decrease along positions, so a range of times is one of
-	// positions, found at its ends; as a condition on each row, a time long ago
-	// would have all that is newer read. Of a page no more is sent than fills
-	// it: rows are added up before their data are fetched.
+	// Times never decrease along positions, so a range of times is a range of positions, which is found by its
+	// ends; with a condition on each row, an old time would make the database read everything newer. The database
+	// sends no more of a page than fits: it sums the sizes of rows before it fetches their data.
 	page := func(condition string) string {
 		return `SELECT ` + columns + ` FROM (
 			SELECT *, sum(octet_length(name) + octet_length(data)) OVER (ORDER BY position DESC ROWS UNBOUNDED PRECEDING)
@@ -85,7 +82,7 @@ func statements() map[string]string {
 		entryStatement: `SELECT ` + columns + ` FROM entries WHERE id = $1`,
 		pageStatement:  page(``),
 		namedStatement: page(` AND name = $6`),
-		// In one order, so that two that remove the same never wait for each other.
+		// In a fixed order, so that two removals of the same entries cannot deadlock.
 		removeStatement: `DELETE FROM entries WHERE position = ANY (ARRAY(
 			SELECT position FROM entries WHERE stored_at < $1 AND position <= $2 ORDER BY stored_at, position LIMIT $3 FOR UPDATE))`,
 		leftStatement: `SELECT count(*) > 0 FROM (SELECT FROM entries WHERE stored_at < $1 AND position <= $2 ORDER BY stored_at, position LIMIT 1) AS oldest`,
@@ -93,15 +90,15 @@ func statements() map[string]string {
 	}
 }
 
-// firstAt is the position of the first entry of a time or later; behind all
-// where there is none, or no time.
+// firstAt returns an expression for the position of the first entry at or after a time; beyond the last position if
+// there is none, or no time.
 func firstAt(time string) string {
 	return `coalesce((SELECT position FROM entries WHERE stored_at >= ` + time +
 		` ORDER BY stored_at, position LIMIT 1), 9223372036854775807)`
 }
 
-// prepare makes a new connection ready. A server may be told to acknowledge
-// before a commit is on disk; that would make our word false (S2).
+// prepare prepares a new connection. A server may be configured to acknowledge before a commit is on disk; that
+// would break our promise (S2).
 func prepare(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx,
 		`SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`); err != nil {
@@ -115,6 +112,6 @@ func prepare(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// removeAtOnce is how many entries one commit removes: what it locks and writes
-// is bounded, and writers get in between two.
+// removeAtOnce is how many entries one commit removes: this bounds its locks and writes, and lets writers in
+// between two commits.
 const removeAtOnce = 5_000

@@ -88,10 +88,9 @@ func all(t *testing.T, s logging.Service) (entries []logging.Stored) {
 	}
 }
 
-// The database is killed with -9 while many write, and comes back: those who
-// wait are told, the service goes on without being opened anew, every entry that
-// was acknowledged is there once, and the others can be written again (S2, S8,
-// R2).
+// TestKilledWhileWriting kills the database with -9 while many write, and restarts it: waiting callers get an
+// error, the service continues without being reopened, every acknowledged entry is there once, and the others can
+// be written again (S2, S8, R2).
 func TestKilledWhileWriting(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -176,13 +175,12 @@ func TestKilledWhileWriting(t *testing.T) {
 		lost += len(unknown[w])
 	}
 	if len(stored) != 0 || lost == 0 {
-		t.Errorf("%d entries that nobody wrote; %d calls met the kill", len(stored), lost)
+		t.Errorf("%d entries that no caller wrote; %d calls met the kill", len(stored), lost)
 	}
 }
 
-// A disk that fills up is told as such, keeps what it has, and once there is
-// room takes entries again: the database's files are in a small memory disk, so
-// that the server itself goes on.
+// TestDiskFull checks that a full disk is reported as such, that entries are kept, and that writing works again
+// once there is room. The files of the database are on a small memory disk, so that the server itself continues.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -197,8 +195,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// The same where nobody may mount: the database raises PostgreSQL's own state
-// for a full disk, 53100.
+// TestNoRoom tests the same without the right to mount: the database raises PostgreSQL's state for a full disk,
+// 53100.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	s := opened(t, postgrestest.Database(t, server))
@@ -226,8 +224,8 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// Who gives up while his entry waits for another logger's commit is let go, and
-// what nobody waits for any more is not stored.
+// TestGiveUpWhileWaiting checks that a caller that cancels while its entry waits for another logger's commit
+// returns, and that an entry without a waiting caller is not stored.
 func TestGiveUpWhileWaiting(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)
@@ -255,9 +253,9 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	close(ctx.ended)
 	wg.Wait()
 	if n := len(all(t, s)); n != 0 { // readers do not wait for the lock
-		t.Errorf("%d entries while nobody may write", n)
+		t.Errorf("%d entries while writing is forbidden", n)
 	}
-	for waiting := -1; waiting != 0; { // the database is told behind the callers' backs
+	for waiting := -1; waiting != 0; { // the database is changed behind the callers' backs
 		if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).
 			Scan(&waiting); err != nil {
@@ -275,8 +273,8 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	}
 }
 
-// due is a context whose deadline passes when ended is closed: whoever waits for
-// something first need not guess how long that takes.
+// due is a context whose deadline passes when ended is closed, so that a test that waits for something first need
+// not guess how long that takes.
 type due struct {
 	context.Context //nolint:containedctx // it is one
 

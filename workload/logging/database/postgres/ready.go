@@ -16,11 +16,11 @@ var migrationFiles embed.FS
 // latestVersion is the last migration.
 const latestVersion = 2
 
-// Schema is where the tables are, in a database that others may use too.
+// Schema is the schema of the tables, in a database that others may use too.
 const Schema = "logging_entries"
 
-// Holds reports whether a database holds entries. One without the schema holds
-// none, and none is made.
+// Holds reports whether a database holds entries. It returns false if the schema does not exist, and does not
+// create it.
 func Holds(ctx context.Context, dsn string) (bool, error) {
 	conn, err := postgres.Connect(ctx, dsn, "")
 	if err != nil {
@@ -54,7 +54,7 @@ func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string) error {
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock(1818518889, hashtext($1))", Schema); err != nil {
 		return err
 	}
-	// What another process did meanwhile is looked at again, step by step.
+	// Another process may have done some of the steps by now, so each step checks.
 	if err := postgres.CreateSchema(ctx, conn, Schema); err != nil {
 		return err
 	}

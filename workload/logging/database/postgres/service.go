@@ -130,8 +130,7 @@ func bound(t time.Time) *time.Time {
 	return &t
 }
 
-// DeleteEntries implements [logging.Service]. What is stored after it began
-// stays, so that it ends.
+// DeleteEntries implements [logging.Service]. It keeps entries stored after it began, so that it ends.
 func (s *service) DeleteEntries(ctx context.Context, retention logging.Retention) (logging.Deleted, error) {
 	if err := retention.Validate(); err != nil {
 		return logging.Deleted{}, err

@@ -47,8 +47,8 @@ func TestRemoveInSteps(t *testing.T) {
 	untilWaiting(t, dsn, 1)
 	leave()
 	wantCode(t, "a removal that waits for one entry", <-ended, wirelab.Canceled)
-	if _, err := s.WriteLog(t.Context(), logging.Entry{ID: "meanwhile", Name: "n"}); err != nil {
-		t.Errorf("a writer beside it: %v", err)
+	if _, err := s.WriteLog(t.Context(), logging.Entry{ID: "during", Name: "n"}); err != nil {
+		t.Errorf("a concurrent writer: %v", err)
 	}
 	if left := all(t, s); len(left) != 50-14+1 || left[len(left)-1].ID != "e14" {
 		t.Errorf("%d are left, the oldest %v", len(left), left[len(left)-1])
@@ -84,7 +84,7 @@ func untilWaiting(t *testing.T, dsn string, want int) {
 	}
 }
 
-// The tables themselves refuse what would be wrong, whoever writes.
+// TestTablesRefuse checks that the tables themselves refuse invalid rows, whichever program writes.
 func TestTablesRefuse(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)
@@ -225,8 +225,8 @@ func TestClockGoesBack(t *testing.T) {
 	}
 }
 
-// An acknowledgement waits for the disk whatever the database is told to do by
-// default, and each statement sees what others have committed (S2).
+// TestDatabasesDefaults checks that an acknowledgement waits for the disk whatever the defaults of the database
+// are, and that each statement sees what others have committed (S2).
 func TestDatabasesDefaults(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)
@@ -244,8 +244,8 @@ func TestDatabasesDefaults(t *testing.T) {
 	}
 }
 
-// A user who may make no schema is told what to ask for, and nobody is told a
-// password.
+// TestMayNot checks that the error for a user without the right to create a schema names that right, and contains
+// no password.
 func TestMayNot(t *testing.T) {
 	t.Parallel()
 	guest := postgrestest.Guest(t, postgrestest.Database(t, server), "guest-s3cret")
