@@ -94,7 +94,7 @@ func (f *feedLoad) within(deadline, length, head time.Duration) load.FeedPlan {
 	return p
 }
 
-// warm warms streams up in windows, each with streams of its own.
+// warm warms streams up in windows. Each window opens new streams.
 func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order control.Warm,
 	served Served,
 ) (*load.Warmth, error) {
@@ -103,7 +103,7 @@ func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order contr
 	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows, Limit: time.Duration(order.Limit), Served: served}, p)
 }
 
-// streams runs one measured slice, with streams of its own.
+// streams runs one measured slice. It opens new streams.
 func (p *prepared) streams(ctx context.Context, order control.Slice) (*control.Measured, error) {
 	run := p.feeds.within(p.Plan.Deadline, time.Duration(order.For), time.Duration(order.Head))
 	measured := &control.Measured{}

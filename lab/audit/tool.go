@@ -114,7 +114,7 @@ func endOnDone(ctx context.Context, group int) func() (cut bool) {
 	}
 }
 
-// capture keeps what is written up to a limit. It discards the rest without an error, so that the tool does not block.
+// capture keeps output up to a limit. It discards the rest without an error, so that the tool does not block.
 type capture struct {
 	limit int // bytes
 	text  bytes.Buffer

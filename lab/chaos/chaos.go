@@ -2,7 +2,6 @@
 // accounts for every entry by its id: which reply its caller got, and whether it is stored. It knows the components of
 // the pipeline and how to end them. It knows the path only as a [wirelab.Cell] and the logger only as a
 // [logging.Service]. The caller chooses the wires to both.
-// [logging.Service] only: which wires lead there it is told.
 //
 // # What counts
 //

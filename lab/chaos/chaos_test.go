@@ -338,7 +338,7 @@ func TestAnEffectEndsWhereTheNextFaultBegins(t *testing.T) {
 	if never := every(func(m *chaos.Made) { m.Stored = 0 }); true {
 		_, rows := chaos.EffectOf(never, 100*time.Millisecond, 10*time.Second, 0, 0, 10*time.Second, false)
 		if rows[3].StoredP99 != math.MaxInt64 || rows[9].Backlog != 1000 {
-			t.Errorf("of what is never stored: %+v", rows[9])
+			t.Errorf("entries that are never stored: %+v", rows[9])
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// entryState is what is known about an entry, besides what its sender knows.
+// entryState has the facts about an entry that its sender does not know.
 type entryState struct {
 	due       int64        // Unix ns; 0: its call has not ended, or does not count
 	code      wirelab.Code // the code that its caller got, if it was refused

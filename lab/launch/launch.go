@@ -121,7 +121,7 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 	return p, nil
 }
 
-// check returns what is wrong with a specification.
+// check reports what is wrong with a specification.
 func (s Spec) check() error {
 	if len(s.Run) == 0 || s.Run[0] == "" {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s: there is no command that starts it", s.Name)

@@ -64,7 +64,7 @@ func ParseReady(text string) (Ready, error) {
 		"ready: %q is not known; write tcp, grpc, line, http:/path or https:/path", text)
 }
 
-// waits returns what is waited for, for messages.
+// waits names the event that is waited for, for messages.
 func (r Ready) waits(address string) string {
 	switch scheme, path, _ := strings.Cut(string(r), ":"); scheme {
 	case "http", "https":

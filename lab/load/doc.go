@@ -12,16 +12,14 @@
 //
 // A run of Duration begins with Head, which is not recorded. The window is the rest: [Head, Duration) from t0.
 //
-//   - A call is recorded in the histograms and counts if it was due (closed
-//     loop: begun) in the window. It may end after it: it is given until
-//     Drain has passed.
-//   - Throughput is the calls that succeeded at a time inside the window,
-//     even those begun in Head, divided by the window's length.
-//   - An arrival due in the window that no worker was free to send is still
-//     sent after the window's end, until Drain has passed. What is then left
-//     is counted as Unsent, and its age recorded in Failed.
-//   - A call still running when Drain has passed has its context cancelled
-//     and counts as an error of kind [Unfinished].
+//   - A call is recorded in the histograms and counts if it was due (closed loop: if it began) in the window. It may
+//     end after the window, until Drain has passed.
+//   - Throughput is the number of calls that succeeded at a time inside the window, even of those that began in Head,
+//     divided by the window's length.
+//   - An arrival that is due in the window, but finds no free worker, is still sent after the end of the window, until
+//     Drain has passed. The rest counts as Unsent, with its age recorded in Failed.
+//   - If a call is still running when Drain has passed, its context is cancelled, and it counts as an error of kind
+//     [Unfinished].
 //
 // # No goroutine per request
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// validateLaw returns what is wrong with the schedule's law.
+// validateLaw reports what is wrong with the schedule's law.
 func (s *Schedule) validateLaw() error {
 	switch s.Law {
 	case "", Even, Poisson:

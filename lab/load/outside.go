@@ -20,8 +20,8 @@ type past struct {
 }
 
 // A call that is made late may delay others at the server, which then has to process them at the same time. Calls made
-// together with it are delayed by at most its lateness. Later calls are delayed by what is left of it, which is less
-// for each further call that is delayed in turn: heldShare is the share that simulations require (docs/adr/0055). A
+// together with it are delayed by at most its lateness. Later calls are delayed by the rest of it, which shrinks with
+// each further call that is delayed in turn: heldShare is the share that simulations require (docs/adr/0055). A
 // lateness below heldLeast counts as none.
 const (
 	heldLeast = int64(20 * time.Microsecond)

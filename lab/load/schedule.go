@@ -70,7 +70,7 @@ func PoissonRate(rate float64, seed uint64) *Schedule {
 	return &Schedule{Law: Poisson, Stages: []Stage{{From: rate, To: rate}}, Seed: seed}
 }
 
-// Validate returns what is wrong with the schedule; the error wraps [ErrPlan].
+// Validate reports what is wrong with the schedule; the error wraps [ErrPlan].
 func (s *Schedule) Validate() error {
 	if err := s.validateLaw(); err != nil {
 		return err

@@ -189,7 +189,7 @@ func (s *Spec) set(key, value string) (err error) {
 	return err
 }
 
-// Check returns what is wrong with a path that was not parsed.
+// Check reports what is wrong with a path that was not parsed.
 func (s Spec) Check() error {
 	switch {
 	case s.RTT < 0 || s.RTT > rttMax:

@@ -37,7 +37,7 @@ func (e entry) tree() string { return filepath.Join(e.dir(), "tree") }
 func (e entry) mark() string { return filepath.Join(e.dir(), "built.json") }
 func (e entry) lock() string { return filepath.Join(e.cache, e.name+".lock") }
 
-// made is what the mark says, and what the folder says before it is built.
+// made describes a build. It is the content of the mark, and is stored in the folder before the build.
 type made struct {
 	Repository string `json:"repository"` // its folder of git
 	Commit     string `json:"commit"`
@@ -45,7 +45,7 @@ type made struct {
 	Dir        string `json:"dir"`
 }
 
-// entryOf is that of a build.
+// entryOf returns the cache entry of a build.
 func entryOf(cache, name string, m made) entry {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{m.Repository, m.Commit, m.Command, m.Dir}))
 	clean := strings.Map(func(r rune) rune {
@@ -57,10 +57,10 @@ func entryOf(cache, name string, m made) entry {
 	return entry{cache, fmt.Sprintf("%.40s-%.12s-%x", clean, m.Commit, sum[:6])}
 }
 
-// lockPause is how long is waited between two looks at a lock.
+// lockPause is the time between two attempts to take a lock.
 const lockPause = 20 * time.Millisecond
 
-// hold takes a lock, alone or shared, and waits for it.
+// hold waits for a lock, shared or exclusive as how says, and takes it.
 func (e entry) hold(ctx context.Context, how int) (*os.File, error) {
 	f, err := os.OpenFile(e.lock(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -85,15 +85,15 @@ func (e entry) hold(ctx context.Context, how int) (*os.File, error) {
 	}
 }
 
-// built reports whether it is there and whole.
+// built reports whether the build exists and is complete.
 func (e entry) built() bool {
 	_, err := os.Stat(e.mark())
 	_, errTree := os.Stat(e.tree())
 	return err == nil && errTree == nil
 }
 
-// begin makes the folder, before anything is in it: whoever finds it half built can
-// tell which repository knows of its work tree.
+// begin makes the folder and stores the description of the build, before anything else is in it. A process that finds
+// the folder half built then knows which repository has its work tree.
 func (e entry) begin(m made) error {
 	if err := os.MkdirAll(e.dir(), 0o700); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (e entry) begin(m made) error {
 	return write(e.mark()+".new", m)
 }
 
-// finish says that it is whole.
+// finish marks the build as complete.
 func (e entry) finish() error { return os.Rename(e.mark()+".new", e.mark()) }
 
 func write(name string, m made) error {
@@ -112,7 +112,7 @@ func write(name string, m made) error {
 	return os.WriteFile(name, text, 0o600)
 }
 
-// remove removes it. The lock is held alone.
+// remove removes the build. The caller must hold the exclusive lock.
 func (e entry) remove(ctx context.Context) error {
 	var m made
 	for _, name := range []string{e.mark(), e.mark() + ".new"} {
@@ -128,8 +128,8 @@ func (e entry) remove(ctx context.Context) error {
 	return removeAll(e.dir())
 }
 
-// tidy removes what is half built and of nobody, and the builds that were not used for
-// longest. What cannot be removed is left for the next time.
+// tidy removes half-built versions that no process holds, and the builds that were unused for longest. If one cannot be
+// removed, the next call tries again.
 func tidy(ctx context.Context, cache string) {
 	found, err := os.ReadDir(cache)
 	if err != nil {
@@ -137,7 +137,7 @@ func tidy(ctx context.Context, cache string) {
 	}
 	type aged struct {
 		entry
-		used time.Time // zero of what is half built
+		used time.Time // zero if half built
 	}
 	var all []aged
 	for _, one := range found {
@@ -166,7 +166,7 @@ func tidy(ctx context.Context, cache string) {
 	}
 }
 
-// cacheOf is where builds are kept.
+// cacheOf returns the folder of the builds, and creates it.
 func cacheOf(given string) (string, error) {
 	if given == "" {
 		user, err := os.UserCacheDir()
@@ -182,5 +182,5 @@ func cacheOf(given string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(given) // as git names its work trees
+	return filepath.EvalSymlinks(given) // git names its work trees in this form
 }
