@@ -6,8 +6,8 @@
 // sides, so the cost of loss, windows and handshakes is a model there, in model.go. For other limits see
 // [network.Spec.Notes].
 //
-// Two goroutines serve each direction of a connection: one reads, and one writes data when it is due. All wait for one timer
-// (alarm.go).
+// Two goroutines serve each direction of a connection: one reads, and one writes data when it is due. All wait for one
+// timer (alarm.go).
 package relay
 
 import (
