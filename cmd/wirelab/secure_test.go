@@ -182,7 +182,7 @@ func TestWrongFilesOfTLS(t *testing.T) {
 		nil, []string{"no arm with a target uses TLS"})
 	late := time.Now().Add(400 * 24 * time.Hour)
 	if _, err := trust.Read(t.Context(), plan.TLS{Cert: cert, Key: key}, late); err == nil ||
-		!strings.Contains(err.Error(), "ended on") {
+		!strings.Contains(err.Error(), "expired on") {
 		t.Errorf("a certificate that has ended: %v", err)
 	}
 }

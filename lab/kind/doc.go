@@ -1,3 +1,2 @@
-// Package kind is what a kind of load is: one value, which states what is measured of it, how it is checked,
-// and how it is called. Package kinds lists them.
+// Package kind describes a kind of load as one value: its metrics, its checks and its words. Package kinds lists them.
 package kind

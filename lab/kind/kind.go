@@ -9,8 +9,8 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// Kind is a kind of load: all that is so of it alone. Whoever needs to know asks the value, and tests for no kind. What
-// a kind leaves nil it has none of.
+// Kind is a kind of load, with everything that is specific to it. Other code uses its fields instead of testing for a
+// kind. A nil field means that the kind does not have it.
 type Kind struct {
 	// Name is the kind's, as [plan.Load.Kind] gives it.
 	Name plan.Kind
@@ -18,7 +18,7 @@ type Kind struct {
 	gate.Manner
 	// Words makes words that are of calls those of the kind.
 	Words func(text string) string
-	// Metrics are those that it has beside others, in the order of reports.
+	// Metrics are its additional metrics, in the order of reports.
 	Metrics func() []metric.Metric
 	// Under reports whether a metric, its own or another's, is one of such a load.
 	Under func(m metric.Metric, l plan.Load) bool

@@ -57,9 +57,8 @@ var flaws = map[string]flaw{
 	"hb-M06":  {EitherWay, "topics and groups kept from one run to the next, and read again"},
 	"hb-M07":  {Slower, "HTTP replies not read, so nearly every message opened a connection"},
 	"hb-M08":  {Slower, "two of the three nodes used were followers, which connected to the leader for each message"},
-	"hb-M09": {
-		Slower, "a closed loop with fewer callers than a batch holds, so each caller waited for the batch's timer",
-	},
+	"hb-M09": {Slower, "a closed loop with fewer callers than a batch holds, so each caller waited for the " +
+		"batch's timer"},
 	"hb-M10": {Faster, "GraphQL replies with errors counted as successes"},
 	"hb-M12": {Faster, "messages counted when the client wrote them, whatever the server answered"},
 	"hb-M13": {Faster, "acknowledged before the write to disk"},
@@ -86,9 +85,8 @@ var flaws = map[string]flaw{
 	"mt-M05": {EitherWay, "one side had a deadline, the other had none"},
 	"mt-M06": {Slower, "one server for all operations, called in alphabetical order, so the first operation found it cold"},
 	"mt-M07": {Hidden, "two processes, and an interval that treats iterations as independent of them"},
-	"mt-M08": {
-		Slower, "a stall of about 5.8 ms in every HTTP call of every operation, which was not investigated",
-	},
+	"mt-M08": {Slower, "a stall of about 5.8 ms in every HTTP call of every operation, which was not " +
+		"investigated"},
 	"mt-M09": {EitherWay, "each stack on its own machines, without rotation"},
 	"mt-M10": {EitherWay, "client and server on the same cores of one laptop"},
 	"mt-M11": {Slower, "the HTTP client sent a different person than the others"},

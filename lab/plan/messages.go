@@ -47,7 +47,7 @@ const (
 	GroupsMax  = 64
 	NodesMax   = 7 // of a cluster
 	delayMin   = Duration(time.Microsecond)
-	delayMax   = Duration(time.Second) // a reader must handle its prefetched messages before the broker takes it for dead
+	delayMax   = Duration(time.Second) // readers must handle prefetched messages before brokers take them for dead
 	// sustainedMax is the longest slice of scenario sustained. The driver's memory does not grow with it, but the
 	// brokers' disks must hold its messages.
 	sustainedMax  = Duration(24 * time.Hour)
@@ -330,8 +330,8 @@ func (l Load) readTime(slice Duration) Duration {
 	return Duration(l.Rate * float64(l.Batch) * time.Duration(slice).Seconds() * float64(l.Delay))
 }
 
-// SendPace describes how fast a load of messages sends, and what is unusual about its messages: "60 sends under way,
-// 1,024 bytes each".
+// SendPace describes how fast a load of messages sends, and unusual properties of its messages:
+// "60 sends under way, 1,024 bytes each".
 func (l Load) SendPace() string {
 	text := "1 send under way"
 	switch {

@@ -85,7 +85,7 @@ func (l *Lab) Whole(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	return p.Complete()
 }
 
-// Lab has what is needed to prepare experiments: the workloads, and where brokers, databases and tools are found.
+// Lab has the inputs for preparing experiments: the workloads, and where brokers, databases and tools are found.
 type Lab struct {
 	catalog.Catalog
 	Getenv    func(string) string

@@ -58,7 +58,7 @@ func throttled() time.Duration {
 }
 
 // groupFolders returns the folders that may hold a controller's files, such as those of "cpu", for a process with
-// this /proc/self/cgroup. They are those of its own group and of all groups up to the mount, for both versions of
+// this /proc/self/cgroup. They belong to the process's group and all groups up to the mount, for both versions of
 // control groups. In a container, the path may be that of the host and not exist; the mount is then the container's
 // own group.
 func groupFolders(text, wanted string) []string {

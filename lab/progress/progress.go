@@ -1,5 +1,5 @@
-// Package progress reports to a person what is being prepared or measured. It knows texts and times, and must not
-// know where they are shown.
+// Package progress shows a person the progress of a preparation or a measurement. It knows texts and times, and must
+// not know where they are shown.
 package progress
 
 import "time"

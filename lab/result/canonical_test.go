@@ -16,8 +16,8 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// byTree is how digests were made before: of a tree of the whole text. Digests
-// that were made so are in files, so each text must have that digest for ever.
+// byTree computes digests in the earlier way: from a tree of the whole text. Files have such digests, so each text
+// must keep its digest forever.
 func byTree(raw []byte) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -37,7 +37,7 @@ func byTree(raw []byte) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// layouts are texts that differ in what a digest must and must not see.
+// layouts are texts that differ in what a digest must distinguish, and in what it must not.
 func layouts() []string {
 	deep := func(n int, open, within, end string) string {
 		return strings.Repeat(open, n) + within + strings.Repeat(end, n)
@@ -57,7 +57,7 @@ func layouts() []string {
 	}
 }
 
-// same holds a digest against the one by a tree.
+// same compares a digest with that computed from a tree.
 func same(t *testing.T, text []byte) {
 	t.Helper()
 	want, wrong := byTree(text)
@@ -96,8 +96,8 @@ func FuzzDigestStays(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { same(t, text) })
 }
 
-// A digest allocates less, in all, than the text that it is of. What others allocate
-// at the same time is far less than the text.
+// A digest allocates less in total than the size of its text. Concurrent allocations of others are far smaller than
+// the text.
 func TestDigestMakesNoTree(t *testing.T) {
 	text := []byte("[" + strings.Repeat(`{"window":"50ms","order":[1,2,3,4],"sent":12345},`, 100_000) + "0]")
 	taken := func(digest func([]byte) (string, error)) uint64 {

@@ -37,7 +37,7 @@ type StorageUse struct {
 }
 
 // DatabaseCounts are counters of a database. All except WALBytes and Checkpoints are of the one database that is
-// used. PostgreSQL's backends report their counts one to ten seconds late, unless they are told to report at once.
+// used. PostgreSQL's backends report their counts one to ten seconds late, unless they are asked to report at once.
 // Then a slice may contain counts of the slice before it.
 type DatabaseCounts struct {
 	WALBytes    uint64 `json:"wal_bytes"`   // written to the write-ahead log, by the whole server

@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// Slices are dealt out to the halves of a round; one in the middle is in neither.
+// Slices are assigned to the halves of a round. One in the middle is in neither.
 func TestHalvesOfSlices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -31,8 +31,8 @@ func TestHalvesOfSlices(t *testing.T) {
 	}
 }
 
-// A server that gets cheaper within nearly every round was not warm; one that gets dearer is
-// marked; one that moves either way by chance, or by little, is neither.
+// A server that becomes cheaper within nearly every round was not warm. One that becomes more expensive is marked. A
+// change that is random or small is ignored.
 func TestServerThatMovesWithinRounds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// A count that the table lacks would be added, shown and exported nowhere.
+// A count that is missing from the table would not be added, shown or exported.
 func TestMessageCounters(t *testing.T) {
 	t.Parallel()
 	of := reflect.TypeFor[result.MessageCounts]()

@@ -60,7 +60,7 @@ func (u *Usage) With(next *Usage) *Usage {
 const Schema = 1
 
 // Minor is the version of the stored form within [Schema]. It increases when a field is added. A result with a higher
-// version is read as far as it is understood, and marked.
+// version is read if possible, without the unknown fields, and marked.
 const Minor = 4
 
 // Result is one experiment as it was run.
@@ -285,7 +285,7 @@ type Trial struct {
 	// WireSent and WireReceived are bytes through the driver's sockets, including TLS and headers. Connections are
 	// those opened inside the window (R4).
 	WireSent     uint64 `json:"wire_sent"`
-	Payload      uint64 `json:"payload,omitempty"` // the part of WireSent that is the requests themselves; 0 if the driver does not report it
+	Payload      uint64 `json:"payload,omitempty"` // the requests' part of WireSent; 0 if the driver does not report it
 	WireReceived uint64 `json:"wire_received"`
 	Connections  uint64 `json:"connections"`
 	// Open is the number of connections that the driver held at the end of the window.

@@ -1,6 +1,6 @@
 package result
 
-// Told is what is known about calls that another program made instead of the driver: how many were answered, by its
+// Told has the data on calls that another program made instead of the driver: how many were answered, by its
 // own report, and what its processes used. The individual times and the bytes are unknown, and replies were not
 // checked. So a trial with Told has no times and no bytes; they are not 0.
 type Told struct {

@@ -281,7 +281,7 @@ func TestEquivalenceIsTheInterval(t *testing.T) {
 	}
 }
 
-// An interval that was widened for a disturbance claims only what is outside it.
+// An interval that was widened for a disturbance claims only differences outside it.
 func TestWiden(t *testing.T) {
 	t.Parallel()
 	clear := stat.Effect{

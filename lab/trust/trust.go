@@ -1,6 +1,6 @@
 // Package trust reads and checks the files that are needed to reach targets over TLS: a certificate authority, a
 // client certificate and its key. It knows PEM and the TLS settings of a plan. It must not know which server is
-// called, or what is sent.
+// called, or which requests are sent.
 package trust
 
 import (
@@ -29,7 +29,7 @@ type Secured struct {
 	TLS       *control.TLS
 }
 
-// Read reads the files in the settings. An error names the file and what is wrong with it.
+// Read reads the files in the settings. An error names the file and the problem.
 func Read(ctx context.Context, t plan.TLS, now time.Time) (Secured, error) {
 	if !t.Given() {
 		return Secured{}, nil

@@ -182,7 +182,7 @@ func TestMessageColumns(t *testing.T) {
 	}
 	a := analyse.Result(r)
 	want := "corrupted, misrouted or stray leaves an arm without a figure. Corrupted: not as it was sent. " +
-		"Stray: delivered, and never sent in this trial. None was misrouted."
+		"Stray: delivered, but never sent in this trial. None was misrouted."
 	if got := report.MessageTable(&a.Loads[0]).Caption; !strings.HasSuffix(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -81,10 +81,10 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 	a := analyse.Result(r)
 	for title, want := range map[string][]string{
 		"Flaws of the published measurement, here as well": {
-			"http as published: replies left unread", "http as published: two channels",
+			"http as published: replies not read", "http as published: two channels",
 			"a closed loop",
 		},
-		"Flaws of the published measurement, not here": {"http: replies left unread", "http: two channels"},
+		"Flaws of the published measurement, not here": {"http: replies not read", "http: two channels"},
 	} {
 		lines := partOf(r, &a, title)
 		for _, start := range want {

@@ -73,7 +73,7 @@ func callGates(_ grid.Grid, _ int, s *gate.Subject) {
 	s.Database()
 }
 
-// refuseCalls takes out what is known of the parts of a pipeline, and of the steps of a chain.
+// refuseCalls removes refused figures of the parts of a pipeline and of the steps of a chain.
 func refuseCalls(s *claim.ArmState, why func(id string) string, _ string) {
 	for i := range s.Parts {
 		p := &s.Parts[i]

@@ -51,7 +51,7 @@ func TestStepsOfChains(t *testing.T) {
 	}
 }
 
-// A result keeps its steps as it is written and read, and one whose steps do not have the time of each right call is
+// A result keeps its steps when it is written and read. A result whose steps do not have the time of each right call is
 // refused.
 func TestStepsAreKept(t *testing.T) {
 	t.Parallel()

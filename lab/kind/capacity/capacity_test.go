@@ -16,7 +16,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// copied is a value as it is read again.
+// copied is a value after it was written and read.
 func copied[T any](t *testing.T, v *T) *T {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -30,8 +30,8 @@ func copied[T any](t *testing.T, v *T) *T {
 	return again
 }
 
-// TestCapacityOfMadeUpQueues: what is said of a stored search is what is true
-// of the queues, survives JSON, and contradicts nothing.
+// The analysis of a stored search agrees with the true capacities of the queues, survives JSON, and contains no
+// contradiction.
 func TestCapacityOfMadeUpQueues(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -48,8 +48,8 @@ func TestCapacityOfMadeUpQueues(t *testing.T) {
 	}
 	for i, served := range []float64{2000, 1200} {
 		arm, truth := a.Capacity.Arms[i], served-math.Log(100)/0.05
-		// The upper end of the interval is to be within the limit, so what is
-		// found is below the truth by what a probe of 30 s leaves open.
+		// The upper end of the interval is to be within the limit, so the
+		// result is below the true value by the uncertainty of a probe of 30 s.
 		if arm.Kind != claim.CapacityFound || arm.Rate.Value > 1.01*truth || arm.Rate.Value < 0.93*truth {
 			t.Errorf("%s: %s %+v, the closed form is %.0f", arm.Name, arm.Kind, arm.Rate, truth)
 		}
@@ -59,8 +59,7 @@ func TestCapacityOfMadeUpQueues(t *testing.T) {
 	}
 }
 
-// TestEditedSearchIsFound: whatever is changed in a stored search is found, or
-// changes what is said of it with it.
+// Any change to a stored search is detected, or changes its analysis.
 func TestEditedSearchIsFound(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

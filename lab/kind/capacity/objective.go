@@ -113,7 +113,7 @@ func ParseObjective(text string) (Objective, error) {
 	return o, nil
 }
 
-// errTimeUnit: what is bounded in minutes is no call.
+// errTimeUnit is the error for a limit in minutes or more, which is too long for a call.
 var errTimeUnit = errors.New("a unit too long")
 
 // percentage reads a share of calls.
@@ -130,7 +130,7 @@ func badObjective(text, format string, args ...any) error {
 		fmt.Sprintf(format, args...), objectiveExample)
 }
 
-// clip shortens what somebody typed.
+// clip shortens a typed text for an error.
 func clip(text string) string {
 	if runes := []rune(text); len(runes) > 60 {
 		return string(runes[:59]) + "…"

@@ -29,7 +29,7 @@ func Judge(c *result.Capacity, r *result.Result, o Objective, p *result.Probe) (
 	return found.Outcome, found.Why
 }
 
-// Told is what a search is told of a probe.
+// Told is the result of a probe for a search.
 type Told struct {
 	Outcome result.ProbeOutcome
 	Why     string

@@ -28,9 +28,8 @@ const (
 	searchUp   = 16  // the highest is so many times the closed loop's
 )
 
-// Length is how long a probe at a rate lasts: [result.Capacity.Probe], or as long as
-// it takes for 100 calls to lie beyond the objective's greatest quantile; a
-// short probe is as long as it is told.
+// Length is the duration of a probe at a rate: [result.Capacity.Probe] or, if that is longer, the time in which 100
+// calls are beyond the objective's highest quantile. A short probe has exactly the given duration.
 func Length(c *result.Capacity, o Objective, rate float64) time.Duration {
 	least := time.Duration(c.Probe)
 	if c.Short {

@@ -80,7 +80,7 @@ func (w walk) most() (level int, most claim.Estimate) {
 	return level, most
 }
 
-// power is what is done for the time that it takes.
+// power is the rate of answered calls divided by their mean response time.
 func power(t *result.Trial) (float64, bool) {
 	done, ok := answered(t)
 	mean, okMean := meanWaiting(t)

@@ -37,9 +37,8 @@ func followed() *result.Result {
 	return r
 }
 
-// An entry that was accepted and never stored leaves an arm without a figure, as
-// does one that nobody sent; one that came twice is told and leaves it its
-// figures (ms-M01, ms-M15, R2).
+// An arm has no figure if an entry was accepted but never stored, or stored but never sent. An entry that came twice is
+// reported, and the arm keeps its figures (ms-M01, ms-M15, R2).
 func TestEntriesAreAccountedFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("analyses eight results")
@@ -103,7 +102,7 @@ func TestFollowedTimesHaveRows(t *testing.T) {
 	}
 }
 
-// A file in which the account does not add up, or not with the calls, is told.
+// A file whose account does not add up, or does not match the calls, is reported.
 func TestFollowedMustAddUp(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*result.Trial){

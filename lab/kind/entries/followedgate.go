@@ -18,7 +18,7 @@ import (
 // journalKeeps is the capacity of a process's journal, as package journal has it.
 const journalKeeps = 1 << 18
 
-// unaccounted is how many entries nobody can say the right thing of.
+// unaccounted is the number of entries that were lost, that were never sent, or whose outcome is unknown.
 func unaccounted(f *result.Followed) uint64 { return f.Missing + f.Stray + f.Lost }
 
 // Entries checks that what was accepted was stored, and what was stored had been sent.
@@ -124,8 +124,8 @@ func entryFlaws(path string, t *result.Trial, _ plan.Load, add func(path, format
 	}
 }
 
-// Kind is what calls have beside what all have, if what they hand over is followed until it is stored. Their
-// loads are of calls, and it is the arms' paths that make them so.
+// Kind adds to calls what tracked entries need. Its loads are loads of calls; the paths of the arms decide whether
+// entries are tracked.
 func Kind() *kind.Kind {
 	return &kind.Kind{
 		Name: "entries", Metrics: followedMetrics, Flaws: entryFlaws, Merge: mergeEntries, Followed: followedEntries,

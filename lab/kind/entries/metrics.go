@@ -8,8 +8,7 @@ import (
 )
 
 // Missing and other entries, counted. They should be 0; with a missing one no
-// figure of the arm is valid, while one that came again or in another order is
-// what a queue may do, and is told.
+// figure of the arm is valid. A queue may deliver an entry again or in another order, so these are only reported.
 const (
 	MissingEntries    = "missing-entries"
 	DuplicatedEntries = "duplicated-entries"

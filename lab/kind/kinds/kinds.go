@@ -91,7 +91,7 @@ func OfPlan(p plan.Plan) *kind.Kind {
 	return Of(p.Loads[0])
 }
 
-// Named is a kind by its name; calls, of a name that nobody knows, which only an edited file has.
+// Named returns the kind with a name. For an unknown name, which only an edited file can have, it returns calls.
 func Named(name plan.Kind) *kind.Kind {
 	return all[max(0, slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Name == name }))]
 }

@@ -98,8 +98,8 @@ func refuseMessages(s *claim.ArmState, why func(id string) string, _ string) {
 // drainLong is how long after a slice its last message may come without a note.
 const drainLong = 100 * time.Millisecond
 
-// messages: what was acknowledged arrived at each group, once, in order and as it
-// was sent. One fault in all rounds is too many: what is lost costs nothing.
+// messages checks that each acknowledged message arrived at each group once, in order and unchanged. One fault in all
+// rounds is too many, because losing messages saves time.
 func messages(s *gate.Subject, arm *result.Arm) {
 	var all *result.Messages
 	readings, failed := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
@@ -190,9 +190,8 @@ func messageNotes(s *gate.Subject, all *result.Messages) {
 	}
 }
 
-// excused says what was delivered again, or out of order, for a reason; "" of nothing.
-// A sender that got no answer is one, whatever was done: nobody can tell it whether
-// its message was taken.
+// excused lists messages that were delivered again or out of order with an excuse; "" if there are none. A missing
+// answer to the sender is an excuse even without a fault, because the sender cannot know whether its message was accepted.
 func excused(m *result.Messages) string {
 	var text string
 	switch again, late := words.Thousands(m.Redelivered), words.Thousands(m.Displaced); {

@@ -151,8 +151,8 @@ func sent(r *result.Result, round, arm int) *result.Trial {
 	return &trials[slices.IndexFunc(trials, func(t result.Trial) bool { return t.Arm == arm && t.Load == 0 })]
 }
 
-// One message in one round that a broker did wrong by leaves the arm without any
-// figure; what a failure excuses, and what nobody was promised, does not.
+// A single fault in one round leaves the arm without any figure. Excused messages, and messages that were not
+// acknowledged, do not.
 func TestMessagesAreAccountedFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -238,7 +238,7 @@ func TestOutageThatNobodySawTheEndOf(t *testing.T) {
 	}
 }
 
-// A file in which the account does not add up, or not with the sends, is told.
+// A file whose account does not add up, or does not match the sends, is reported.
 func TestMessagesMustAddUp(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*result.Messages){
@@ -275,7 +275,7 @@ func TestMessagesMustAddUp(t *testing.T) {
 	}
 }
 
-// A long slice's backlog beside a short one's keeps its peaks and has one step.
+// The backlogs of a long and a short slice keep their peaks and have the same step.
 func TestBacklogsAddAtTheCoarserStep(t *testing.T) {
 	t.Parallel()
 	var sum *result.Messages
@@ -445,8 +445,8 @@ func TestBrokerThatStaysAway(t *testing.T) {
 	}
 }
 
-// An arm that acknowledges before a message is on disk keeps its place, and the
-// analysis says what it is; nobody else is called so.
+// An arm that acknowledges before a message is on disk keeps its rank, and the
+// analysis says so. Other arms are not marked.
 func TestEarlyArms(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Messages()

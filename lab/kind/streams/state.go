@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// limitClients bounds what is analysed of a result from a file.
+// limitClients bounds the analysis of a result from a file.
 const limitClients = 1024
 
 // streamState works out how an arm's streams did; nil where the load has none.

@@ -69,10 +69,9 @@ func streamPrimary(_ plan.Plan, l plan.Load, usual string) string {
 	return plan.EventServerCPU
 }
 
-// streamGates applies the gates of loads that hold streams, and none that make no
-// sense there: a stream is no call in flight (Little's law), nobody sends its
-// events when they are due but the server, so that what is late is the
-// server's (arrivals, wake), and no server that does nothing sends events (floor).
+// streamGates applies the gates of loads that hold streams. It leaves out gates that do not apply: a stream is no call
+// in flight (Little's law), events are sent by the server, so lateness is the server's (arrivals, wake), and a server
+// that does nothing sends no events (floor).
 func streamGates(_ grid.Grid, _ int, s *gate.Subject) {
 	s.Answers()
 	s.Steady()

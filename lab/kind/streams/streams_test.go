@@ -123,8 +123,8 @@ func TestShortOfItsTarget(t *testing.T) {
 	}
 }
 
-// TestSlowReaders: what they did not read is told apart, ranks nobody, and is
-// no failure, even what was dropped.
+// Events that slow readers did not read are counted separately. They affect no rank and are no failure, even if they
+// were dropped.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Streams()

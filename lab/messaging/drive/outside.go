@@ -174,7 +174,7 @@ func (o *outside) failed() error {
 	return nil
 }
 
-// kill sends the process SIGKILL, and reads what is left in the pipe.
+// kill sends the process SIGKILL, and reads the rest of the pipe.
 func (o *outside) kill() error {
 	o.dead.Store(true)
 	err := o.command.Process.Kill()

@@ -12,8 +12,7 @@ import (
 	bounds "wirelab/lab/result/threshold"
 )
 
-// An arm that is taken out takes with it what the plan says of it, and can be put
-// back at its place.
+// An arm that is removed takes with it what the plan says about it, and can be put back at its place.
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	whole := plan.Plan{
@@ -85,8 +84,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// Of an arm that is absent no threshold is decided, and none that is of the
-// difference from it by another arm in its place.
+// No threshold is decided for an absent arm, or for a difference from it that another arm replaces.
 func TestJudgeAbsent(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Absent()

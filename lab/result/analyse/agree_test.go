@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// swing makes two arms whose ratio goes up and down around a mean.
+// swing makes two arms whose ratio alternates around a mean.
 func swing(ratio, by float64, rounds int) *result.Result {
 	return hand(2, rounds, func(arm, round int) float64 {
 		if arm == 0 {
@@ -131,8 +131,8 @@ func TestEnvironmentChanges(t *testing.T) {
 	}
 }
 
-// Two runs of the same two arms hardly ever contradict each other, whatever
-// their noise: what is claimed is claimed rarely enough.
+// Two runs of the same two arms hardly ever contradict each other, whatever their noise, because claims are rare
+// enough.
 func TestRepeatsRarelyContradict(t *testing.T) {
 	t.Parallel()
 	contradicted, all := 0, 0

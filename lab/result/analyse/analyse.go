@@ -14,9 +14,8 @@ import (
 	"wirelab/lab/result/rank"
 )
 
-// Result says what may be said of a result. It is pure: the same result
-// gives the same analysis everywhere. It takes any result, whole, cut short or
-// made up, and never panics; r must not be nil.
+// Result returns everything that may be said about a result. It is pure: the same result gives the same analysis
+// everywhere. It accepts any result, whether complete, cut short or invented, and never panics. r must not be nil.
 func Result(r *result.Result) claim.Analysis {
 	g := grid.NewGrid(r)
 	all := claim.Analysis{Rounds: len(r.Rounds), Loads: analyseLoads(g)}
@@ -39,8 +38,7 @@ func Result(r *result.Result) claim.Analysis {
 	return all
 }
 
-// analyseLoads analyses each load, as many at once as there are processors: no load depends on another, and of the
-// largest plan they take seconds.
+// analyseLoads analyses each load, in parallel, since loads are independent. For the largest plan that takes seconds.
 func analyseLoads(g grid.Grid) []claim.LoadAnalysis {
 	all := make([]claim.LoadAnalysis, len(g.Trials))
 	next := make(chan int)
@@ -75,7 +73,7 @@ func analyseLoad(g grid.Grid, l int) claim.LoadAnalysis {
 			found.Rows = append(found.Rows, effect.Row(g, &found, m))
 		}
 	}
-	if found.Row(found.Primary) == nil { // a quantile that is not among those of every report
+	if found.Row(found.Primary) == nil { // a quantile that reports usually do not have
 		if m, err := kinds.MetricByID(found.Primary); err == nil {
 			found.Rows = append(found.Rows, effect.Row(g, &found, m))
 		}

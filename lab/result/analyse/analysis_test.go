@@ -64,7 +64,7 @@ func cell(t *testing.T, a claim.Analysis, load int, metric string, arm int) clai
 
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	// alternate gives ratios b/a that go up and down around a mean.
+	// alternate gives ratios b/a that alternate around a mean.
 	alternate := func(mean, swing float64) func(int, int) float64 {
 		return func(arm, round int) float64 {
 			if arm == 0 {
@@ -145,7 +145,7 @@ func TestMadeUpEffects(t *testing.T) {
 	}
 }
 
-// Two arms that are the same must not be told apart more often than promised.
+// Two equal arms must not be called different more often than promised.
 func TestAlikeArmsAreRarelyToldApart(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -270,8 +270,7 @@ func TestCutShort(t *testing.T) {
 
 func TestOnlyRoundsWithBothArmsArePaired(t *testing.T) {
 	t.Parallel()
-	// Arm b is missing in two rounds in which everything cost ten times as
-	// much: unpaired, b would look cheap.
+	// Arm b is missing in two rounds in which everything cost ten times as much. Without pairing, b would look cheap.
 	r := hand(2, 14, func(arm, round int) float64 {
 		v := 20 + 0.1*float64((round+arm)%3)
 		if round < 2 {
@@ -313,7 +312,7 @@ func TestZerosGiveNoRatio(t *testing.T) {
 	}
 }
 
-// What is computed from a stored result is what was computed from the fresh one.
+// An analysis of a stored result equals that of the fresh result.
 func TestStoredResultsSayTheSame(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// failing are rounds of one arm beside another, n of whose calls failed in the first round after so long.
+// failing makes rounds of one arm next to another. n of its calls failed in the first round, each after a given time.
 func failing(n uint64, after time.Duration, causes ...stat.Cause) *result.Result {
 	r := noisy(1, 10, 0.02, 20, 21)
 	for i := range r.Rounds[0].Trials {
@@ -43,11 +43,10 @@ func checkOf(t *testing.T, state claim.ArmState, gate result.Gate) claim.Check {
 	return claim.Check{}
 }
 
-// A call that the server never answers was in flight all the same: that the generator lost
-// it is not to be said.
+// A call that the server never answers was in flight all the same, so the generator must not be blamed for losing it.
 func TestHangingCallsAreTheServers(t *testing.T) {
 	t.Parallel()
-	// In half of the time of each round its one caller waits for a call that is never answered.
+	// In half of the time of each round, its only caller waits for a call that is never answered.
 	hanging := func() *result.Result {
 		r := noisy(1, 10, 0.02, 20, 21)
 		each(r, func(_ int, t *result.Trial) {
@@ -71,7 +70,7 @@ func TestHangingCallsAreTheServers(t *testing.T) {
 		!strings.Contains(c.Fix, "--deadline") {
 		t.Errorf("answers: %+v", c)
 	}
-	// A file of an earlier wirelab does not tell how long they took: then nothing is said of it.
+	// A file of an earlier wirelab does not record how long they took, so nothing is said about it.
 	old := hanging()
 	each(old, func(_ int, t *result.Trial) { t.Failed = nil })
 	for _, c := range analyse.Result(old).Loads[0].Arms[1].Failed() {
@@ -79,7 +78,7 @@ func TestHangingCallsAreTheServers(t *testing.T) {
 			t.Errorf("of calls whose time is not known: %s", c.Detail)
 		}
 	}
-	// What the generator loses is found still.
+	// Calls that the generator does lose are still found.
 	lost := failing(1, time.Millisecond)
 	for n := range lost.Rounds {
 		for i := range lost.Rounds[n].Trials {
@@ -109,7 +108,7 @@ func TestWaitingGeneratorIsNotAtFault(t *testing.T) {
 	}
 }
 
-// A server that answers nothing moves no bytes, and the client is not to blame.
+// A server that answers nothing moves no bytes, and that is not the client's fault.
 func TestNoBytesOfCallsThatFailed(t *testing.T) {
 	t.Parallel()
 	r := noisy(1, 10, 0.02, 20, 21)
@@ -125,7 +124,7 @@ func TestNoBytesOfCallsThatFailed(t *testing.T) {
 	}
 }
 
-// Why calls failed is told by cause, with how often and the first message, and does no harm.
+// The reasons of failed calls are shown by cause, with the count and the first message, in a safe form.
 func TestCausesAreTold(t *testing.T) {
 	t.Parallel()
 	r := failing(20, time.Millisecond,
@@ -148,7 +147,7 @@ func TestCausesAreTold(t *testing.T) {
 	if len(state.Causes) != 2 || state.Causes[0].Count != 12 {
 		t.Errorf("causes: %+v", state.Causes)
 	}
-	whole := len(consistency.Flaws(r)) // made up as it is, it has some others
+	whole := len(consistency.Flaws(r)) // it has some others, since it is artificial
 	for i := range r.Rounds[0].Trials {
 		if tr := &r.Rounds[0].Trials[i]; len(tr.Causes) > 0 {
 			tr.Causes[0].Count++
@@ -159,7 +158,7 @@ func TestCausesAreTold(t *testing.T) {
 	}
 }
 
-// Nobody who has the raw driver is told to take it.
+// An arm that already has the raw driver is not advised to use it.
 func TestAdviceFitsTheDriver(t *testing.T) {
 	t.Parallel()
 	advised := func(driver string) (n int) {

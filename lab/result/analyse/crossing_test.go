@@ -122,8 +122,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The worst finding is the whole's: what is proved crossed comes first, what
-// is spoiled before what is undecided.
+// The worst finding decides for the whole: a proved crossing first, and a refused figure before an undecided one.
 func TestWorstOutcomeCounts(t *testing.T) {
 	t.Parallel()
 	r := noisy(1, 10, 0.01, 20, 24)
@@ -155,8 +154,8 @@ func TestWorstOutcomeCounts(t *testing.T) {
 	}
 }
 
-// However a limit is moved, towards the worse an outcome only gets better;
-// none is pass and fail at once, and all follow from the interval.
+// However a limit is moved towards the worse side, an outcome only gets better. No outcome is pass and fail at once,
+// and all follow from the interval.
 func TestOutcomesAreMonotone(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(11, 12))
@@ -200,8 +199,8 @@ func TestOutcomesAreMonotone(t *testing.T) {
 	}
 }
 
-// With equal arms and a limit of no difference, half of all figures lie beyond
-// it; a false regression among four of them must stay rare all the same.
+// With equal arms and a limit of no difference, half of all figures are beyond it. A false regression among four of
+// them must still be rare.
 func TestManyFindingsAreAdjusted(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

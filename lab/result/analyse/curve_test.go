@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// TestCurveFindsWhatIsTrue holds curves of queues against the closed form.
+// Curves of queues are compared with the closed form.
 func TestCurveFindsWhatIsTrue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -36,7 +36,7 @@ func TestCurveFindsWhatIsTrue(t *testing.T) {
 		collapse   float64
 	}{{2000, 1900, 2200, 0}, {1200, 1100, 1300, 0}, {1600, 1500, 1700, 1900}} {
 		arm := &c.Arms[i]
-		// Power λ(μ−λ) is flat around μ/2, so that the knee has neighbours.
+		// The power λ(μ−λ) is flat around μ/2, so the knee has neighbours.
 		if k := arm.Knee; !k.Known || k.Low > want.serves/2 || k.High < want.serves/2 || k.Rate < 0.35*want.serves ||
 			k.Rate > 0.65*want.serves {
 			t.Errorf("%s: knee %+v, want it near %v", arm.Name, k, want.serves/2)
@@ -68,8 +68,7 @@ func TestCurveFindsWhatIsTrue(t *testing.T) {
 	}
 }
 
-// TestOverloadIsTheServicesAndTheGeneratorsLatenessIsNot: waiting for calls in
-// flight spoils nothing, and lateness while somebody was free spoils times.
+// Waiting for calls in flight spoils nothing, but lateness while a worker was free spoils times.
 func TestOverloadIsTheServicesAndTheGeneratorsLatenessIsNot(t *testing.T) {
 	t.Parallel()
 	servers := []resulttest.Server{{Name: "one", Protocol: "grpc", Rate: 1000}}
@@ -97,7 +96,7 @@ func TestOverloadIsTheServicesAndTheGeneratorsLatenessIsNot(t *testing.T) {
 	if p, _ = point(late); p.P99.Known || p.P50.Known || p.Gate != result.OnTime50 {
 		t.Errorf("late while callers were free: %+v", p)
 	}
-	failed := func(t *result.Trial) { // a tenth got no answer, as many were never made
+	failed := func(t *result.Trial) { // a tenth got no answer, and as many were never made
 		n := t.OK / 10
 		t.OK -= 2 * n
 		t.Completed = min(t.Completed, t.OK)
@@ -122,8 +121,7 @@ func TestOverloadIsTheServicesAndTheGeneratorsLatenessIsNot(t *testing.T) {
 	}
 }
 
-// TestFewLevelsAreNoCurve: two rates are a comparison, and loads of different
-// kinds are not mixed.
+// Two rates are only a comparison, and loads of different kinds are not mixed.
 func TestFewLevelsAreNoCurve(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -1,3 +1,3 @@
-// Package analyse says all that may be said of a result. It is pure: the same result gives the same analysis
-// everywhere.
+// Package analyse computes everything that may be said about a result. It is pure: the same result gives the same
+// analysis everywhere.
 package analyse

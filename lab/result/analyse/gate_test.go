@@ -78,7 +78,7 @@ func TestGates(t *testing.T) {
 		{
 			"twice the calls that one caller can make", closed, func(_ int, t *result.Trial) { t.Window /= 2 },
 			[]result.Gate{result.Physics},
-			"2 calls in flight, where 1",
+			"2 calls in flight, but 1",
 		},
 		{
 			"a driver that paused between calls", closed, func(_ int, t *result.Trial) { t.Window += t.Window / 20 },
@@ -145,7 +145,7 @@ func TestGates(t *testing.T) {
 		}
 		want := claim.Invalid
 		if slices.Contains(failed, result.Steady) {
-			want = claim.Unsteady // a finding of its own
+			want = claim.Unsteady // a separate finding
 		}
 		if len(failed) > 0 && (primary.Estimate.Known || primary.Difference.Verdict != want ||
 			primary.Difference.Known) {
@@ -154,7 +154,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// Lateness spoils only what is measured from when calls were due.
+// Lateness spoils only times that are measured from when calls were due.
 func TestLatenessSparesCPU(t *testing.T) {
 	t.Parallel()
 	a := analyse.Result(resulttest.Open())
@@ -237,7 +237,7 @@ func TestPrimaryWidth(t *testing.T) {
 	}
 }
 
-// FuzzAnalyse feeds results that no experiment could have made.
+// FuzzAnalyse analyses results that no experiment could have produced.
 func FuzzAnalyse(f *testing.F) {
 	for _, r := range []*result.Result{noisy(1, 3, 0.02, 20, 21), {}, resulttest.Short(1)} {
 		text, err := json.Marshal(r)

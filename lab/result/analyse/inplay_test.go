@@ -9,8 +9,7 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// What to do about an arm that was taken out is something that can be done: a server that is not ours cannot be run
-// with "wirelab serve".
+// The advice for an arm that was removed can be followed: an external server cannot be run with "wirelab serve".
 func TestTakenOutSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for target, says := range map[string]string{

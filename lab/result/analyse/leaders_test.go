@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// contest is a contest of a result's only load.
+// contest is a ranking of a result's only load.
 func contest(t *testing.T, r *result.Result, metric string) claim.Contest {
 	t.Helper()
 	all := analyse.Result(r).Loads[0].Contests
@@ -25,8 +25,8 @@ func contest(t *testing.T, r *result.Result, metric string) claim.Contest {
 	return all[i]
 }
 
-// ways are so many ways by their answers, in µs, with 50 calls in flight, all of
-// them durable but those from the place early on.
+// ways makes paths by their answer times, in µs, with 50 calls in flight. All are durable but those from index early
+// on.
 func ways(rounds, early int, answers ...int) *result.Result {
 	var all []resulttest.Way
 	for i, us := range answers {
@@ -42,8 +42,8 @@ func ways(rounds, early int, answers ...int) *result.Result {
 	return resulttest.Ways(rounds, plan.Load{InFlight: 50}, all...)
 }
 
-// Each pair of arms counts, whichever of them is the first of the plan, and a
-// first place is only for who is proved better than each other.
+// Each pair of arms counts, whichever is first in the plan. An arm is first only if it is proved better than each
+// other.
 func TestLeaders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestLeaders(t *testing.T) {
 	}
 }
 
-// Noise between two arms lets nobody be first, and the one behind both stays behind.
+// With noise between two arms none is first, and the one behind both stays behind.
 func TestLeadersUndecided(t *testing.T) {
 	t.Parallel()
 	r := ways(12, 9, 700, 700, 1500)
@@ -103,8 +103,8 @@ func TestLeadersUndecided(t *testing.T) {
 	}
 }
 
-// A way that answers before an entry is durable may have the best figure; who is
-// first of the others is then told beside it.
+// A path that answers before an entry is durable may have the best figure. The first of the durable ones is then
+// shown next to it.
 func TestLeadersOfDurableArms(t *testing.T) {
 	t.Parallel()
 	got := contest(t, ways(12, 2, 900, 700, 500), plan.ResponseP50)
@@ -121,8 +121,8 @@ func TestLeadersOfDurableArms(t *testing.T) {
 	}
 }
 
-// What is lost has no figure in any contest but leaves the others theirs; more
-// arms need more rounds; what is not stored counts for no rate (ms-M01, ms-M15, R2).
+// An arm that lost entries has no figure in any ranking, but the others keep theirs. More arms need more rounds.
+// Entries that are not stored count in no rate (ms-M01, ms-M15, R2).
 func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Ways(12, plan.Load{InFlight: 50},
@@ -161,8 +161,8 @@ func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 	}
 }
 
-// A pair that is noise must not be told apart more often than promised, however
-// many pairs there are (docs/concepts/claims.md: Holm over arm pairs).
+// A pair that differs only by noise must not be called different more often than promised, however many pairs there
+// are (docs/concepts/claims.md: Holm over arm pairs).
 func TestAlikeWaysAreRarelyToldApart(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -193,7 +193,7 @@ func TestAlikeWaysAreRarelyToldApart(t *testing.T) {
 	}
 }
 
-// What a caller knows when it is answered, for each way to hand on.
+// What an answer guarantees to a caller, for each path.
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	rabbit := func(kind string, edit func(*result.Guarantee)) *result.Guarantee {

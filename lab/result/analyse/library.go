@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// libraries finds the arms of a load that differ in their driver only.
+// libraries finds the arms of a load that differ only in their driver.
 func libraries(g grid.Grid, load *claim.LoadAnalysis) []claim.Library {
 	var found []claim.Library
 	for raw, r := range g.Result.Plan.Arms[:g.Arms()] {
@@ -33,7 +33,7 @@ func libraries(g grid.Grid, load *claim.LoadAnalysis) []claim.Library {
 	return found
 }
 
-// sameCell reports whether two arms differ in the driver and the client alone.
+// sameCell reports whether two arms differ only in driver and client.
 func sameCell(a, b plan.Arm) bool {
 	for _, arm := range [...]*plan.Arm{&a, &b} {
 		arm.Name, arm.Driver, arm.Client = "", "", ""
@@ -41,7 +41,7 @@ func sameCell(a, b plan.Arm) bool {
 	return a == b
 }
 
-// estimate returns an arm's value of a metric as its row has it.
+// estimate returns an arm's value of a metric from its row.
 func estimate(l *claim.LoadAnalysis, metric string, arm int) claim.Estimate {
 	row := l.Row(metric)
 	if row == nil || arm >= len(row.Cells) {
@@ -50,12 +50,12 @@ func estimate(l *claim.LoadAnalysis, metric string, arm int) claim.Estimate {
 	return row.Cells[arm].Estimate
 }
 
-// added is the client's CPU time per request by the library less that of the
-// raw driver, over the rounds that have both.
+// added is the client's CPU time per request with the library minus that with the raw driver, over the rounds that
+// have both.
 func added(g grid.Grid, load *claim.LoadAnalysis, client, raw int) claim.Estimate {
 	m, err := kinds.MetricByID(plan.ClientCPU)
 	if err != nil {
-		return claim.Estimate{Why: err.Error()} // not reached: it is one of ours
+		return claim.Estimate{Why: err.Error()} // cannot happen: the metric exists
 	}
 	why := cmp.Or(load.Arms[client].Why(m), load.Arms[raw].Why(m))
 	var without, with []float64

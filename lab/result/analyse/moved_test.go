@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Every pair of arms has room for what moved either, those without the first arm too: no place is claimed from a
+// Every pair of arms allows for what moved either, also pairs without the first arm: no rank is claimed from a
 // difference that a disturbance can have made.
 func TestPairsHaveRoom(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestPairsHaveRoom(t *testing.T) {
 		}
 		return analyse.Result(r)
 	}
-	calm, disturbed := spread(0, 0), spread(2*time.Millisecond, 225) // which 45 % of the calls can have met
+	calm, disturbed := spread(0, 0), spread(2*time.Millisecond, 225) // 45 % of the calls can have met it
 	was, is := cell(t, calm, 0, plan.ResponseP50, 1), cell(t, disturbed, 0, plan.ResponseP50, 1)
 	if !is.Estimate.Known || !(is.Estimate.Low < 0.98*was.Estimate.Low) || is.Estimate.High != was.Estimate.High {
 		t.Errorf("the arm: %+v, before %+v", is.Estimate, was.Estimate)

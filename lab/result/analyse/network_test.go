@@ -9,8 +9,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// relayed puts a relay into every trial of a healthy result that uses a share
-// of the driver's core.
+// relayed adds a relay to every trial of a healthy result. It uses a share of the driver's core.
 func relayed(share float64, cpus []int) *result.Result {
 	r := healthy(plan.Load{InFlight: 2})
 	r.Network = &result.Network{Spec: "rtt=1ms", Via: "relay", Notes: []string{}}
@@ -21,8 +20,7 @@ func relayed(share float64, cpus []int) *result.Result {
 	return r
 }
 
-// A relay that takes the driver's core is part of what may be too busy; one on
-// a core of its own is not.
+// A relay on the driver's core counts for whether the generator is too busy. A relay on a separate core does not.
 func TestRelayBesideTheGenerator(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -37,13 +35,13 @@ func TestRelayBesideTheGenerator(t *testing.T) {
 		if slices.Contains(failed, result.GeneratorCPU) != c.fails {
 			t.Errorf("%s: failed %v: %s", name, failed, by[result.GeneratorCPU].Detail)
 		}
-		if c.fails && !strings.Contains(by[result.GeneratorCPU].Detail, "with the network's relay beside it") {
+		if c.fails && !strings.Contains(by[result.GeneratorCPU].Detail, "together with the network's relay") {
 			t.Errorf("%s: %q does not name the relay", name, by[result.GeneratorCPU].Detail)
 		}
 	}
 }
 
-// Near the floor the network is named among what takes the time.
+// Near the floor, the network is named as part of the time.
 func TestFloorNamesTheNetwork(t *testing.T) {
 	t.Parallel()
 	r := relayed(0.05, []int{0})

@@ -13,8 +13,8 @@ import (
 	"wirelab/lab/result/threshold"
 )
 
-// Any percentile can be named, in thresholds, objectives and as the metric that decides, and
-// one that every report has is the same by whatever word.
+// Any percentile can be named in thresholds, in objectives and as the primary metric. One that every report has is
+// the same, however it is written.
 func TestAnyPercentile(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]struct {
@@ -45,8 +45,8 @@ func TestAnyPercentile(t *testing.T) {
 	}
 }
 
-// A percentile that no report shows has figures like the others: between those of its
-// neighbours, judged by the same checks.
+// A percentile that no report shows has figures like the others: between those of its neighbours, and judged by the
+// same checks.
 func TestPercentileDecides(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Make(resulttest.Setting{

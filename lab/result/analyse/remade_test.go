@@ -11,8 +11,7 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// A round is said to be disturbed by what the machine did, and by nothing that an arm did; what is kept of one that was
-// made again has to bear it out.
+// Only the machine can disturb a round, and not an arm. A repeated round must be confirmed by what was kept of it.
 func TestDisturbed(t *testing.T) {
 	t.Parallel()
 	make := func() *result.Result {
@@ -56,14 +55,14 @@ func TestDisturbed(t *testing.T) {
 			if flaws := consistency.Flaws(r); len(flaws) > 0 {
 				t.Errorf("it contradicts itself: %v", flaws)
 			}
-			if words := gate.RemadeWords(r); !strings.HasPrefix(words, "1 of 11 rounds was made again") {
+			if words := gate.RemadeWords(r); !strings.HasPrefix(words, "1 of 11 rounds was repeated") {
 				t.Error(words)
 			}
 		})
 	}
 }
 
-// An edited file does not pass for one whose rounds had to be made again.
+// An edited file is not accepted as one whose rounds had to be repeated.
 func TestRemadeIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*result.Result){

@@ -13,18 +13,16 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// behind is what the parts of an arm use, in cores, and how long calls wait for
-// a connection, as a share of a call.
+// behind is the use of the parts of an arm, in cores, and how long calls wait for a connection, as a share of a call.
 type behind struct {
 	server, client, database, relay float64
 	wait                            float64
-	cpus                            []int // that the database may run on; nil: it is not seen
+	cpus                            []int // the CPUs that the database may run on; nil: it is not observed
 	within                          bool
 	pool                            bool
 }
 
-// saturated returns what is said of an arm that has its server on CPU 0, its
-// client on CPU 1 and CPUs 2 and 3 free.
+// saturated returns the statement on an arm that has its server on CPU 0, its client on CPU 1, and CPUs 2 and 3 free.
 func saturated(t *testing.T, b behind, change func(*result.Result)) claim.ArmState {
 	t.Helper()
 	r := resulttest.OneArm()
@@ -56,9 +54,8 @@ func saturated(t *testing.T, b behind, change func(*result.Result)) claim.ArmSta
 	return analyse.Result(r).Loads[0].Arms[0]
 }
 
-// What limited an arm follows from what is stored and says its figures, and
-// where it does not follow that is said (grb-M13: "DB connection saturation" was
-// a guess, of a run in which the client alone was looked at).
+// The limit of an arm follows from stored values and is reported with figures. If it does not follow, that is
+// reported (grb-M13: "DB connection saturation" was a guess, from a run in which only the client was measured).
 func TestSaturation(t *testing.T) {
 	t.Parallel()
 	for why, c := range map[string]struct {
@@ -127,7 +124,7 @@ func TestSaturation(t *testing.T) {
 				}
 			},
 			claim.LimitUnknown,
-			[]string{"other processes used 40.0 % of all CPUs meanwhile, and may have filled cores"},
+			[]string{"other processes used 40.0 % of all CPUs in that time, and may have filled cores"},
 		},
 		"a database that may run anywhere is not said to have filled the server's core": {
 			behind{server: 0.5, client: 0.4, database: 0.9, cpus: []int{0, 1, 2, 3}},
@@ -188,8 +185,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// A round that does not tell what the database used makes it unknown: a sum
-// without it would be too small.
+// A round without a record of the database's use makes it unknown, since a sum without it would be too small.
 func TestSaturationIsOfEveryRound(t *testing.T) {
 	t.Parallel()
 	state := saturated(t, behind{server: 0.5, client: 0.4, database: 0.94, cpus: []int{2}}, func(r *result.Result) {
@@ -200,7 +196,7 @@ func TestSaturationIsOfEveryRound(t *testing.T) {
 	}
 }
 
-// Of a plan without a database nothing is said, and there are no rows for it.
+// A plan without a database has no statement on it, and no rows for it.
 func TestNoDatabaseNoWord(t *testing.T) {
 	t.Parallel()
 	l := analyse.Result(resulttest.Closed()).Loads[0]
@@ -216,7 +212,7 @@ func TestNoDatabaseNoWord(t *testing.T) {
 	}
 }
 
-// A database that cannot be seen marks times and throughput, and spoils nothing.
+// A database that cannot be observed marks times and throughput, and invalidates nothing.
 func TestDatabaseElsewhereIsAMark(t *testing.T) {
 	t.Parallel()
 	l := analyse.Result(resulttest.LedgerElsewhere()).Loads[0]
@@ -257,8 +253,8 @@ func TestDatabaseElsewhereIsAMark(t *testing.T) {
 	}
 }
 
-// The database's CPU is a cost of its own, and its sum with the server's is one
-// question for a database beside the server and one inside it.
+// The database's CPU time is a separate cost. Its sum with the server's can be compared between a separate database
+// and an embedded one.
 func TestDatabaseCPUPerRequest(t *testing.T) {
 	t.Parallel()
 	l := analyse.Result(resulttest.Ledger()).Loads[0]
@@ -279,7 +275,7 @@ func TestDatabaseCPUPerRequest(t *testing.T) {
 	}
 }
 
-// What a database did for each call is a total by calls, over all rounds.
+// What a database did for each call is a total divided by calls, over all rounds.
 func TestDatabaseCounts(t *testing.T) {
 	t.Parallel()
 	d := analyse.Result(resulttest.Ledger()).Loads[0].Arms[0].Database
@@ -295,8 +291,8 @@ func TestDatabaseCounts(t *testing.T) {
 	}
 }
 
-// A database is not a neighbour: what it used of the driver's cores, as far as
-// it may run there, is no reason to say that the generator was held up.
+// A database does not count as another process: its use of the driver's cores, as far as it may run there, does not
+// mean that the generator was held up.
 func TestDatabaseOnTheDriversCoreIsNoNeighbour(t *testing.T) {
 	t.Parallel()
 	for why, c := range map[string]struct {
@@ -320,8 +316,8 @@ func TestDatabaseOnTheDriversCoreIsNoNeighbour(t *testing.T) {
 	}
 }
 
-// No database uses more CPU than there is (gate 6); ended processes, which are
-// counted late, may seem to by a little.
+// No database uses more CPU time than there is (gate 6). Processes that have ended, which are counted late, may
+// exceed it slightly.
 func TestDatabaseWithinItsCores(t *testing.T) {
 	t.Parallel()
 	failed := func(database float64) bool {
@@ -342,7 +338,7 @@ func TestDatabaseWithinItsCores(t *testing.T) {
 	}
 }
 
-// Use adds up over slices, and what one of them does not tell is not known.
+// Use adds up over slices. A value that is unknown in one of them is unknown in the sum.
 func TestDatabaseUseAddsUp(t *testing.T) {
 	t.Parallel()
 	one := func(cpu plan.Duration, commits uint64) result.DatabaseUse {
@@ -369,8 +365,8 @@ func TestDatabaseUseAddsUp(t *testing.T) {
 	}
 }
 
-// Of a queue, the parts are at work until the last entry is stored, long after
-// the last call: by the calls' time alone they used 1.3 of 1 core.
+// The parts of a queue are at work until the last entry is stored, long after the last call. With the calls' time
+// alone, they used 1.3 of 1 core.
 func TestSaturationLastsUntilAllIsStored(t *testing.T) {
 	t.Parallel()
 	arm := saturated(t, behind{server: 1.3, client: 0.3, within: true}, func(r *result.Result) {

@@ -47,9 +47,8 @@ func read(a claim.Analysis, arm int) (state claim.ArmState, by map[result.Gate]c
 	return state, by, failed, limited
 }
 
-// Each gate fails by the fault that it is there for, and by no other; says
-// why, what to change, and what it read in every round; and spoils times, or
-// everything, as it should.
+// Each gate fails for its fault, and for no other. It says why, what to change, and its reading in every round. It
+// invalidates times, or everything, as it should.
 func TestEachGateRefuses(t *testing.T) {
 	t.Parallel()
 	closed, several, poisson, constant := plan.Load{InFlight: 1}, plan.Load{InFlight: 2},
@@ -91,8 +90,8 @@ func TestEachGateRefuses(t *testing.T) {
 		fails   result.Gate // "": none
 		limits  result.Gate
 		says    string
-		spares  bool // CPU per request stays
-		readBad int  // rounds with a reading that is not right
+		spares  bool // CPU per request stays valid
+		readBad int  // rounds with a bad reading
 	}{
 		{name: "all is well, closed", load: closed, change: func(*result.Result) {}},
 		{name: "all is well, Poisson", load: poisson, change: func(*result.Result) {}},
@@ -161,7 +160,7 @@ func TestEachGateRefuses(t *testing.T) {
 		},
 		{
 			name: "faster than doing nothing", load: closed,
-			change: of(10, func(t *result.Trial) { t.Floor.Completed /= 4 }), fails: result.Ceiling, says: "cannot be",
+			change: of(10, func(t *result.Trial) { t.Floor.Completed /= 4 }), fails: result.Ceiling, says: "is impossible",
 			readBad: 10,
 		},
 		{name: "as fast as doing nothing, but for noise", load: closed, change: func(r *result.Result) {
@@ -211,7 +210,7 @@ func TestEachGateRefuses(t *testing.T) {
 		{
 			name: "a quota of CPU", load: closed,
 			change: noise(1, func(n *result.Noise) { n.Throttled = plan.Duration(time.Millisecond) }),
-			fails:  result.Throttling, says: "held back in 1 of 10", readBad: 1,
+			fails:  result.Throttling, says: "throttled in 1 of 10", readBad: 1,
 		},
 		{
 			name: "a kernel that does not tell", load: closed,
@@ -275,7 +274,7 @@ func details(by map[result.Gate]claim.Check, of []result.Gate) string {
 	return text
 }
 
-// shown looks at what remains of the arm's figures.
+// shown checks what remains of the arm's figures.
 func shown(t *testing.T, name string, a claim.Analysis, failed, spares bool) {
 	t.Helper()
 	p50, cpu := cell(t, a, 0, plan.ResponseP50, 1), cell(t, a, 0, plan.ServerCPU, 1)
@@ -294,7 +293,7 @@ func shown(t *testing.T, name string, a claim.Analysis, failed, spares bool) {
 	}
 }
 
-// bursts are gaps of arrivals that come in pairs.
+// bursts are the gaps of arrivals that come in pairs.
 func bursts(n uint64) *stat.Histogram {
 	h := stat.NewHistogram()
 	r := rand.New(rand.NewPCG(5, 5))
@@ -305,8 +304,7 @@ func bursts(n uint64) *stat.Histogram {
 	return h
 }
 
-// lateArrivals are gaps of Poisson arrivals that are each late by an
-// exponential time, given in mean gaps.
+// lateArrivals are the gaps of Poisson arrivals that are each late by an exponential time, given in mean gaps.
 func lateArrivals(n uint64, late float64) *stat.Histogram {
 	h := stat.NewHistogram()
 	r := rand.New(rand.NewPCG(6, n))
@@ -320,8 +318,8 @@ func lateArrivals(n uint64, late float64) *stat.Histogram {
 	return h
 }
 
-// What gate 1 lets pass, gate 3 must not refuse: lateness that is harmless
-// shows in the gaps, the more of them the clearer.
+// Gate 3 must not refuse what gate 1 accepts: harmless lateness is visible in the gaps, more clearly the more of them
+// there are.
 func TestLatenessIsNoWrongLaw(t *testing.T) {
 	t.Parallel()
 	for _, late := range []float64{0, 0.01, 0.05, 0.2, 0.6} {
@@ -373,7 +371,7 @@ func TestFloorStandsBesideTheArm(t *testing.T) {
 	}
 }
 
-// A drift that most warm-ups end with is told, and spoils nothing.
+// A drift at the end of most warm-ups is noted, and invalidates nothing.
 func TestDriftIsNoted(t *testing.T) {
 	t.Parallel()
 	r := healthy(plan.Load{InFlight: 1})
@@ -385,7 +383,7 @@ func TestDriftIsNoted(t *testing.T) {
 	}
 }
 
-// Where arms share all cores, that the server uses them is what was asked for.
+// If arms share all cores, the server's use of them is intended.
 func TestUnpinnedServerIsNoNeighbour(t *testing.T) {
 	t.Parallel()
 	r := healthy(plan.Load{InFlight: 1})

@@ -43,7 +43,7 @@ func eachTold(r *result.Result, change func(*result.Trial)) {
 	}
 }
 
-// What a tool does not tell is absent, refuses nothing else, and is not taken for checked.
+// Values that a tool does not report are absent. They refuse nothing else, and are not taken for checked.
 func TestToldByATool(t *testing.T) {
 	t.Parallel()
 	r := toldBy("wrk")
@@ -85,7 +85,7 @@ func TestToldByATool(t *testing.T) {
 	}
 }
 
-// A tool's own count of failures refuses its figures, and figures that it cannot have given are found.
+// A tool's own count of failures refuses its figures. Figures that it cannot have reported are detected.
 func TestToldWrongly(t *testing.T) {
 	t.Parallel()
 	r := toldBy("wrk")
@@ -112,7 +112,7 @@ func TestToldWrongly(t *testing.T) {
 	}
 }
 
-// Who asks a database itself has no server to tell of, and its CPU is all that there is behind the calls.
+// A tool that calls a database directly has no server. The database's CPU time is all the use behind the calls.
 func TestToldWithoutAServer(t *testing.T) {
 	t.Parallel()
 	r := toldBy("pgbench")
@@ -133,7 +133,7 @@ func TestToldWithoutAServer(t *testing.T) {
 	}
 }
 
-// A tool that does not keep the rate of the plan measured another load.
+// A tool that does not keep the plan's rate measured another load.
 func TestToldRate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

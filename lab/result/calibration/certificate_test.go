@@ -14,8 +14,8 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// burst is a made-up comparison of an arm with itself: own is the standard
-// deviation of each arm's server CPU from round to round, each the time of a round.
+// burst is an artificial A/A test. own is the standard deviation of each arm's server CPU from round to round, and
+// each is the time of a round.
 func burst(rounds int, own float64, each time.Duration, seed uint64) *result.Result {
 	arm := resulttest.Arms()[0]
 	r := resulttest.Make(resulttest.Setting{
@@ -36,13 +36,12 @@ func certify(t *testing.T, r *result.Result) *result.Certificate {
 	return c
 }
 
-// From pairs whose spread is known comes the half-width that a table of
-// Student's t gives for it.
+// For pairs with a known spread, the half-width is that of a table of Student's t.
 func TestCertificateOfAKnownSpread(t *testing.T) {
 	t.Parallel()
 	c := certify(t, burst(100, 0.02, 600*time.Millisecond, 5))
 	cpu, ok := c.Of(plan.ServerCPU)
-	// Two arms of 2 % each; 100 rounds give it to within 15 % (2 sd).
+	// Two arms with 2 % each; 100 rounds determine it to within 15 % (2 sd).
 	if want := 0.02 * math.Sqrt2; !ok || math.Abs(cpu.Deviation/want-1) > 0.15 {
 		t.Errorf("deviation %v, want %v", cpu.Deviation, want)
 	}
@@ -50,8 +49,7 @@ func TestCertificateOfAKnownSpread(t *testing.T) {
 		c.What != "http1-proto, client driver, 1 in flight" || !strings.HasPrefix(c.Environment.Host, "lab") {
 		t.Errorf("%d rounds of %v, %q, host %q", c.Rounds, c.Round, c.What, c.Environment.Host)
 	}
-	// 16, 100 and 500 rounds fit; t.975 and t.80 of 15, 99 and 499 degrees of
-	// freedom, from a table.
+	// 16, 100 and 500 rounds fit; t.975 and t.80 with 15, 99 and 499 degrees of freedom are from a table.
 	for i, want := range []struct {
 		rounds, t975, t80 float64
 		time              time.Duration
@@ -84,8 +82,8 @@ func TestCertificateOfAKnownSpread(t *testing.T) {
 	}
 }
 
-// What is promised for a time is what an experiment of that time gets, on
-// average over many: its interval's half-width, in the analysis that is printed.
+// The promise for a time is what an experiment of that time gets on average: the half-width of its interval in the
+// printed analysis.
 func TestCertificateKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	promised, got := map[string]float64{}, map[string]float64{}
@@ -141,8 +139,7 @@ func TestNoCertificate(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}
-	// Too short for a p99, long enough for the rest; and rounds so long that
-	// ten of them do not fit into 10 s.
+	// Too short for a p99, long enough for the rest; and rounds so long that ten of them do not fit into 10 s.
 	r := burst(12, 0.02, 2*time.Second, 1)
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {
@@ -165,7 +162,7 @@ func TestNoCertificate(t *testing.T) {
 	}
 }
 
-// A certificate is of one machine, one build and one hour.
+// A calibration is valid for one machine, one build and one hour.
 func TestStaleCertificates(t *testing.T) {
 	t.Parallel()
 	c := certify(t, burst(20, 0.02, time.Second, 1))
@@ -199,7 +196,7 @@ func TestStaleCertificates(t *testing.T) {
 	}
 }
 
-// A plan that asks for more than the machine gives in its time is told so.
+// A plan that requires more precision than the machine gives in its time gets a warning.
 func TestWanting(t *testing.T) {
 	t.Parallel()
 	// ±0.56 % in a minute, and 0.8 % found.

@@ -4,80 +4,78 @@ import (
 	"math"
 )
 
-// CapacityAnalysis is what may be said of capacities.
+// CapacityAnalysis is what may be said about capacities.
 type CapacityAnalysis struct {
 	Objective string `json:"objective"`
-	// Requests is the number of calls of all probes; each reply was checked.
+	// Requests is the number of calls of all probes. Every reply was checked.
 	Requests uint64        `json:"requests"`
 	Probes   int           `json:"probes"`
 	Arms     []ArmCapacity `json:"arms"` // one for each of Plan.Arms
 }
 
-// ArmCapacity is what was found of one arm.
+// ArmCapacity is the capacity of one arm.
 type ArmCapacity struct {
 	Name string `json:"name"`
-	// Kind is [CapacityFound] where every round found it. Rate is known only
-	// then: the geometric mean of the rounds, with a t interval on logarithms,
-	// never narrower than the search's resolution.
+	// Kind is [CapacityFound] if every round found it. Only then is Rate known: the geometric mean of the rounds,
+	// with a t interval on logarithms that is never narrower than the search's resolution.
 	Kind FoundKind `json:"kind"`
 	Rate Estimate  `json:"rate"`
-	// Bound is the rate that it is at least, or below, in every round.
+	// Bound is the rate that the capacity is at least, or below, in every round.
 	Bound float64 `json:"bound,omitempty"`
-	// Limited: the generator is why it is only a bound, or not known; or, if
-	// Machine, what else ran on the machine.
+	// Limited reports that the generator is the reason why there is only a bound, or nothing. Machine reports that
+	// the reason was other load on the machine.
 	Limited bool `json:"limited,omitempty"`
 	Machine bool `json:"machine,omitempty"`
-	// Closed is what it did in the closed loop.
+	// Closed is its rate in the closed loop.
 	Closed Estimate `json:"closed"`
-	// Why says in words why it is not known, and of a bound why it is one.
+	// Why says why the capacity is not known, or why it is only a bound.
 	Why    string       `json:"why,omitempty"`
 	Rounds []RoundFound `json:"rounds"`
-	// Difference is from the first arm, in which more is better; nil in the
-	// first, and where either is not known.
+	// Difference is the difference from the first arm; more is better. It is nil for the first arm, and if either
+	// capacity is not known.
 	Difference *Difference `json:"difference,omitempty"`
 	Notes      []string    `json:"notes,omitempty"`
 }
 
-// RoundFound is what a round found of an arm.
+// RoundFound is what one round found for an arm.
 type RoundFound struct {
 	Round   int   `json:"round"` // from 1
 	Found   Found `json:"found"`
 	Probes  int   `json:"probes"`
 	Spoiled int   `json:"spoiled,omitempty"` // probes
-	// Why is the reason of the last probe that did not pass at Found.High;
-	// Machine: that was the machine.
+	// Why is the reason of the last probe that did not pass at Found.High. Machine reports that the reason was the
+	// machine.
 	Why     string `json:"why,omitempty"`
 	Machine bool   `json:"machine,omitempty"`
-	// Refused is what was measured and cannot be used; nil if all can.
+	// Refused has measurements that cannot be used; nil if all can.
 	Refused *RefusedSearch `json:"refused,omitempty"`
 }
 
-// FoundKind is what a search can say.
+// FoundKind is the kind of a search's result.
 type FoundKind string
 
-// What a search can say.
+// The kinds of results.
 const (
-	// CapacityFound: it passes at Low and fails at High, SearchStep apart.
+	// CapacityFound: the arm passes at Low and fails at High, one SearchStep apart.
 	CapacityFound FoundKind = "found"
-	// CapacityAtLeast: it passes at Low; above it nothing that can be trusted failed.
+	// CapacityAtLeast: it passes at Low; above that no trustworthy probe failed.
 	CapacityAtLeast FoundKind = "at least"
-	// CapacityBelow: it fails at High, the lowest rate tried.
+	// CapacityBelow: it fails at High, the lowest rate that was tried.
 	CapacityBelow FoundKind = "below"
-	// CapacityUnknown: no probe could be trusted, or the search did not end.
+	// CapacityUnknown: no probe was trustworthy, or the search did not end.
 	CapacityUnknown FoundKind = "unknown"
 )
 
-// Found is what a search found.
+// Found is the result of a search.
 type Found struct {
 	Kind FoundKind `json:"kind"`
 	Low  float64   `json:"low,omitempty"`  // passes
-	High float64   `json:"high,omitempty"` // does not pass, or not for sure
-	// Limited: at High it was the generator, or the machine, that was not up to it.
+	High float64   `json:"high,omitempty"` // does not pass, or not with certainty
+	// Limited reports that the generator or the machine was the limit at High.
 	Limited bool `json:"limited,omitempty"`
 }
 
-// Value is the capacity in requests per second where it was found: between the
-// two rates, on logarithms.
+// Value is the capacity in requests per second if it was found: the geometric mean of the two rates.
 func (f Found) Value() (float64, bool) {
 	return math.Sqrt(f.Low * f.High), f.Kind == CapacityFound
 }

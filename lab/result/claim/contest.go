@@ -1,54 +1,53 @@
 package claim
 
-// Contest is every arm's figure of one metric, each pair of arms compared: who
-// is first by it, and who cannot be told apart from the first.
+// Ranking has every arm's figure of one metric, with each pair of arms compared. It says which arm is first, and
+// which cannot be distinguished from the first.
 type Contest struct {
 	// Metric is the id of one of the metrics, or [rank.StoredRate] or [rank.PipelineCPU].
 	Metric string  `json:"metric"`
 	Alpha  float64 `json:"alpha"`
 	// Entrants are the arms, one for each of the plan's.
 	Entrants []Entry `json:"arms"`
-	// All is who is first of all; Durable who is of those that answer only when an
-	// entry would outlive a power cut, nil where all that were ranked do.
+	// All ranks all arms. Durable ranks those that answer only when an entry would survive a power failure. It is nil
+	// if all ranked arms do.
 	All     Leaders  `json:"all"`
 	Durable *Leaders `json:"durable,omitempty"`
 }
 
-// Entry is one arm in a contest.
+// Entry is one arm in a ranking.
 type Entry struct {
 	Name     string   `json:"name"`
 	Estimate Estimate `json:"estimate"`
-	// Durable is [result.Result.Durable] of it.
+	// Durable is [result.Result.Durable] of the arm.
 	Durable bool `json:"durable"`
-	// Behind is its difference from the first arm of Contest.All; nil in that arm
-	// and in those without a figure.
+	// Behind is its difference from the first arm of Ranking.All. It is nil for that arm, and for arms without a
+	// figure.
 	Behind *Difference `json:"behind,omitempty"`
 }
 
-// Leaders is what may be said of who is first.
+// Leaders says which arms are first.
 type Leaders struct {
 	State LeadersState `json:"state"`
-	// First are the arms that are first: one where it is proved better than each
-	// other, else all that nothing in the podium is proved better than. The one with the best
-	// figure comes before the others, which claims nothing.
+	// First are the arms that are first: one arm if it is proved better than each other, or else all arms that none
+	// is proved better than. The one with the best figure is listed first, which is no claim.
 	First []int `json:"first"`
-	// Next is the arm with the best figure behind a clear first, and Lead its
-	// difference from it; nil where nobody is first alone.
+	// Next is the arm with the best figure after a clear first, and Lead its difference from it. Lead is nil if no
+	// single arm is first.
 	Next int         `json:"next"`
 	Lead *Difference `json:"lead,omitempty"`
-	// Needed is how many rounds a claim needs, where there are too few.
+	// Needed is the number of rounds that a claim needs, if there are too few.
 	Needed int `json:"needed,omitempty"`
 }
 
-// LeadersState is what sort of a first place there is.
+// LeadersState says what is known about the first place.
 type LeadersState string
 
 // The states.
 const (
 	LeadersNone   LeadersState = "nobody"         // no arm has a figure
-	LeaderAlone   LeadersState = "alone"          // one arm has, and there is nothing to compare with
+	LeaderAlone   LeadersState = "alone"          // one arm has a figure, and there is nothing to compare with
 	LeaderClear   LeadersState = "first"          // one arm is proved better than each other
-	LeadersAlike  LeadersState = "alike"          // the first are equivalent, each to each
-	LeadersShared LeadersState = "undecided"      // the first cannot be told apart
-	LeadersFew    LeadersState = "too few rounds" // no claim: nobody is ranked
+	LeadersAlike  LeadersState = "alike"          // the first ones are equivalent, each to each
+	LeadersShared LeadersState = "undecided"      // the first ones cannot be distinguished
+	LeadersFew    LeadersState = "too few rounds" // no claim: there is no ranking
 )

@@ -9,21 +9,21 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Count is something that a database did for each call, on average: shown, and
-// never compared, since there may be none of it and others may have caused it.
+// Count is something that a database did, on average for each call. Counts are shown but never compared, because they
+// may be 0, and others may have caused them.
 type Count struct {
-	ID        string           `json:"id"` // "database-wal"; unlike a metric's no plan may name it
+	ID        string           `json:"id"` // "database-wal"; unlike a metric's id, a plan cannot name it
 	Title     string           `json:"title"`
 	Dimension metric.Dimension `json:"dimension"`
-	Value     float64          `json:"value,omitempty"` // a call, in the dimension's unit
-	// Refused is set instead where no figure of the arm is valid.
+	Value     float64          `json:"value,omitempty"` // for each call, in the dimension's unit
+	// Refused is set instead if no figure of the arm is valid.
 	Refused *Refused `json:"refused,omitempty"`
 }
 
-// Counts returns what a trial's database did for each call, as far as it is known.
+// Counts returns what a trial's database did for each call, if that is known.
 func Counts(t *result.Trial) []Count { return CountsOf(t.Database, t.Calls()) }
 
-// CountsOf returns what a database did for each of so many calls.
+// CountsOf returns what a database did, for each of a number of calls.
 func CountsOf(d *result.DatabaseUse, calls uint64) []Count {
 	all := []Count{}
 	if d == nil || calls == 0 {
@@ -49,45 +49,44 @@ func CountsOf(d *result.DatabaseUse, calls uint64) []Count {
 // Limit is what limited an arm under a load.
 type Limit string
 
-// The limits. LimitNone: nothing that was looked at. LimitUnknown: nothing
-// that was looked at, and the database could not be.
+// The limits. LimitNone means that no observed part was the limit. LimitUnknown means the same, but the database
+// could not be observed.
 const (
 	LimitDatabase Limit = "database"
 	LimitServer   Limit = "server"
 	LimitClient   Limit = "client"
-	LimitRelay    Limit = "relay"        // of the network
-	LimitCores    Limit = "shared cores" // several of those filled cores that they share
+	LimitRelay    Limit = "relay"        // of the emulated network
+	LimitCores    Limit = "shared cores" // several of the parts filled cores that they share
 	LimitPool     Limit = "pool"
 	LimitNone     Limit = "none"
 	LimitUnknown  Limit = "unknown"
 )
 
-// Saturation is how near an arm's parts were to what they could do at most,
-// and so what limited it. All of it is arithmetic on stored totals:
+// Saturation says how close an arm's parts were to their maximum, and so what limited the arm. It is computed from
+// stored totals:
 //
-//   - cores busy is CPU time by the wall time of the calls, over all rounds. A
-//     set of cores is full if those that may run there only used at least nine
-//     tenths of it. What is full limits: more calls at once would only wait.
-//   - a pool was a queue if calls spent a tenth of their service time or more
-//     waiting for a connection. It limits if nothing is full: only then can a
-//     larger one help, and then it need not, since what its connections wait
-//     for may be a disk or a lock. Otherwise it is where the queue stood.
-//   - what neighbours used is known of all CPUs together only. Where that is
-//     more than a tenth, and nothing else is full, what limited is left open.
+//   - The number of busy cores is CPU time divided by the wall time of the calls, over all rounds. A set of
+//     cores is full if the parts that may run only there used at least nine tenths of it. A full set is the
+//     limit: more concurrent calls would only wait.
+//   - A pool was a queue if calls spent a tenth of their service time or more waiting for a connection. It is
+//     the limit if nothing is full. Only then can a larger pool help, and even then it need not, since its
+//     connections may wait for a disk or a lock. Otherwise it is only where the queue was.
+//   - The use by other processes is known only for all CPUs together. If that is more than a tenth, and nothing
+//     else is full, the limit is left open.
 //
-// That nothing limited is no fault: with one call in flight, or at a rate well
-// below what is possible, nothing should.
+// It is no fault if nothing was the limit: with one call in flight, or at a rate well below the maximum, that is
+// expected.
 type Saturation struct {
 	Limit Limit `json:"limit"`
-	// Says says it in words, with the figures.
+	// Says describes the limit in words, with the figures.
 	Says string `json:"says"`
 	// Busy are the parts whose CPU time is known.
 	Busy []Busy `json:"busy"`
-	// Pool is how the server's pool was used; nil where it has none.
+	// Pool is the use of the server's pool; nil if it has none.
 	Pool *PoolQueue `json:"pool,omitempty"`
 }
 
-// Busy is how many cores' time a part used, of those it may run on.
+// Busy is the CPU time of a part as a number of cores, of those it may run on.
 type Busy struct {
 	Who   string  `json:"who"`  // "database", "server", "client", "relay"
 	Used  float64 `json:"used"` // cores, on average over the calls' wall time
@@ -101,25 +100,25 @@ type Busy struct {
 // PoolQueue is the queue for a server's connections to its database.
 type PoolQueue struct {
 	Size   int     `json:"size"`
-	Waited float64 `json:"waited"` // share of the times that one was taken in which none was free
-	Wait   float64 `json:"wait"`   // ns a call, on average over all calls
+	Waited float64 `json:"waited"` // the share of requests for a connection that found none free
+	Wait   float64 `json:"wait"`   // ns per call, on average over all calls
 	Call   float64 `json:"call"`   // ns, the mean service time
-	Share  float64 `json:"share"`  // Wait by Call
+	Share  float64 `json:"share"`  // Wait divided by Call
 }
 
-// DatabaseState is what is known of an arm's database under a load.
+// DatabaseState describes an arm's database under a load.
 type DatabaseState struct {
-	// Within: it runs inside the server, and its cost is in the server's.
-	// Elsewhere: its processes could not be seen, so what they used is unknown.
+	// Within reports that it runs inside the server, whose cost includes it. Elsewhere reports that its processes
+	// could not be observed, so their use is unknown.
 	Within     bool       `json:"within,omitempty"`
 	Elsewhere  bool       `json:"elsewhere,omitempty"`
 	Counts     []Count    `json:"counts"` // what it did for each call
 	Saturation Saturation `json:"saturation"`
-	// Checkpoints is how many began while slices ran.
+	// Checkpoints is the number of checkpoints that started during slices.
 	Checkpoints uint64 `json:"checkpoints,omitempty"`
 }
 
-// Says is the queue in a sentence.
+// Says describes the queue in a sentence.
 func (q *PoolQueue) Says() string {
 	if q.Wait <= 0 {
 		return fmt.Sprintf("no call waited for one of the pool's %d connections", q.Size)

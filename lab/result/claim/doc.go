@@ -1,3 +1,3 @@
-// Package claim is the form of what may be said of a result: estimates, differences, verdicts, checks and how
-// arms did. It holds no arithmetic that makes them: that is in the packages that fill it.
+// Package claim has the types for what may be said about a result: estimates, differences, verdicts, checks and the
+// states of arms. The packages that fill them compute the values.
 package claim

@@ -1,6 +1,6 @@
 package claim
 
-// EntryState is the account of an arm's entries over all rounds: see [result.Followed].
+// EntryState counts an arm's entries over all rounds: see [result.Followed].
 type EntryState struct {
 	Sent       uint64 `json:"sent"`
 	Accepted   uint64 `json:"accepted"`
@@ -11,11 +11,11 @@ type EntryState struct {
 	Reordered  uint64 `json:"reordered"`
 }
 
-// PartState is what one process of an arm's pipeline used.
+// PartState is the use of one process of an arm's pipeline.
 type PartState struct {
 	Name  string  `json:"name"`
 	CPU   float64 `json:"cpu,omitempty"`   // ns per request
-	Share float64 `json:"share,omitempty"` // of all of the pipeline's
-	// Refused holds both where the arm's server CPU is refused.
+	Share float64 `json:"share,omitempty"` // of the whole pipeline
+	// Refused holds both if the arm's server CPU is refused.
 	Refused Refusals `json:"refused,omitempty"`
 }

@@ -9,10 +9,10 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// Limits on what an open loop's calls were due and made at (docs/concepts/checks.md).
+// Limits on the lateness and the number of an open loop's calls (docs/concepts/checks.md).
 const (
-	LagFloor  = 50 * time.Microsecond // lateness that matters to no median
-	LagShare  = 0.05                  // of the quantile that it would spoil
+	LagFloor  = 50 * time.Microsecond // lateness that no median is sensitive to
+	LagShare  = 0.05                  // of the quantile that it would distort
 	EvenShare = 0.005                 // of planned calls, constant rate
 	PoissonSD = 4                     // standard deviations of planned calls, Poisson
 )
@@ -20,44 +20,40 @@ const (
 // Check is a gate applied to an arm under a load.
 type Check struct {
 	Gate result.Gate `json:"gate"`
-	// OK is false where the gate failed: the numbers that it covers are
-	// invalid. Limited ones stay and are marked, always: they say something,
-	// and less than they seem to.
+	// OK is false if the gate failed: the figures that it covers are invalid. Limited figures are kept but always
+	// marked: they mean something, but less than they seem to.
 	OK      bool `json:"ok"`
 	Limited bool `json:"limited,omitempty"`
-	// Detail says in words what was found; of a check that failed, why. Fix
-	// says what to change; "" where all is well.
+	// Detail says what was found; if the check failed, why. Fix says what to change; "" if nothing.
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"`
-	// Value was found where at most (or, of AtLeast, at least) Limit is right,
-	// both in Unit: "µs", "of wall time". Unit is "" where the gate is no
-	// question of a number.
+	// Value was measured. The check passes if it is at most Limit, or at least Limit if AtLeast is set. Both are in
+	// Unit: "µs", "of wall time". Unit is "" if the gate does not depend on a number.
 	Value   float64 `json:"value"`
 	Limit   float64 `json:"limit"`
 	AtLeast bool    `json:"at_least,omitempty"`
 	Unit    string  `json:"unit,omitempty"`
-	// Rounds are the readings of each round, where there are any.
+	// Rounds are the readings of each round, if there are any.
 	Rounds []Reading `json:"rounds,omitempty"`
-	// Moved is, of a check whose bound was passed and that is judged by what came of it, by how much figures may be
-	// too high. Those that are off by little stay, with wider intervals; the others are invalid.
+	// Moved is set for a check whose bound was exceeded and that is judged by the effect. It says by how much figures
+	// may be too high. Figures that moved little are kept with wider intervals; the others are invalid.
 	Moved []Shift `json:"moved,omitempty"`
 }
 
-// Reading is a gate's value in one round. OK is what would be said of the
-// round if it were alone; [Check] says over how many, or over what, the gate
-// is judged.
+// Reading is a gate's value in one round. OK is the outcome for this round alone. [Check] is judged over several
+// rounds.
 type Reading struct {
 	Round int     `json:"round"` // from 1
 	Value float64 `json:"value"`
 	OK    bool    `json:"ok"`
 }
 
-// reach is which metrics a gate speaks of.
+// reach is the set of metrics that a gate covers.
 type reach int
 
 const (
 	everything reach = iota
-	timing           // times and throughput, not what a call costs in CPU, bytes or allocations
+	timing           // times and throughput, but not CPU, bytes or allocations per call
 	outages
 	allTimes
 	tail99
@@ -82,7 +78,7 @@ func reachOf(g result.Gate) reach {
 	return everything
 }
 
-// timed are the metrics other than quantiles that say how fast something was.
+// timed are the metrics, other than quantiles, that depend on time.
 func timed() []string {
 	return []string{
 		plan.ResponseMean, plan.Throughput, plan.EventRate,
@@ -107,8 +103,8 @@ func covers(g result.Gate, m metric.Metric) bool {
 	return true
 }
 
-// Why tells why a metric of the arm is no number: the first gate that covers
-// it and failed. "" if none did.
+// Why says why a metric of the arm has no value: the detail of the first failed gate that covers it. It is "" if none
+// failed.
 func (s *ArmState) Why(m metric.Metric) string {
 	if c := s.SpoiledBy(m); c != nil {
 		return c.Detail
@@ -116,7 +112,7 @@ func (s *ArmState) Why(m metric.Metric) string {
 	return ""
 }
 
-// SpoiledBy returns the first failed check that covers a metric; nil if none does.
+// SpoiledBy returns the first failed check that covers a metric, or nil.
 func (s *ArmState) SpoiledBy(m metric.Metric) *Check {
 	for i := range s.Checks {
 		if c := &s.Checks[i]; !c.OK && c.Covers(m) {
@@ -126,8 +122,8 @@ func (s *ArmState) SpoiledBy(m metric.Metric) *Check {
 	return nil
 }
 
-// Verdict is what may be said of a metric that a gate spoiled: that the arm
-// was never steady is a finding of its own, and not a fault in measuring.
+// Verdict is the verdict on a metric that the gate refused. An arm that was never steady is a finding, and not a
+// fault of the measurement.
 func (c *Check) Verdict() Verdict {
 	if c.Gate == result.Steady || c.Gate == result.Settled {
 		return Unsteady
@@ -135,8 +131,7 @@ func (c *Check) Verdict() Verdict {
 	return Invalid
 }
 
-// Spoiled returns what is to be said instead of a metric's number, [Invalid]
-// or [Unsteady]; "" if its gates passed.
+// Spoiled returns the verdict that replaces a metric's number, [Invalid] or [Unsteady]; "" if its gates passed.
 func (s *ArmState) Spoiled(m metric.Metric) Verdict {
 	if c := s.SpoiledBy(m); c != nil {
 		return c.Verdict()
@@ -144,8 +139,8 @@ func (s *ArmState) Spoiled(m metric.Metric) Verdict {
 	return ""
 }
 
-// Marks returns the checks that limit what a metric of the arm says; none
-// where there is nothing to mark, since a gate failed.
+// Marks returns the checks that limit the meaning of a metric. There are none if a gate failed, since there is no
+// value to mark.
 func (s *ArmState) Marks(m metric.Metric) []Check {
 	var all []Check
 	if s.SpoiledBy(m) != nil {
@@ -164,10 +159,10 @@ func (s *ArmState) Failed() []Check {
 	return slices.DeleteFunc(slices.Clone(s.Checks), func(c Check) bool { return c.OK })
 }
 
-// Whole reports whether a gate speaks of every metric.
+// Whole reports whether a gate covers every metric.
 func Whole(g result.Gate) bool { return reachOf(g) == everything }
 
-// Invalid returns the failed checks that cover every metric, in words.
+// Invalid returns the details of the failed checks that cover every metric.
 func (s *ArmState) Invalid() []string {
 	var why []string
 	for _, c := range s.Failed() {
@@ -178,26 +173,27 @@ func (s *ArmState) Invalid() []string {
 	return why
 }
 
-// MovedShare of itself is what a disturbance may have moved a figure by, at most.
+// MovedShare is the share of a figure by which a disturbance may have changed it at most.
 const MovedShare = LagShare
 
-// Shift is by which share of itself a figure may be too high, at most, since something made calls longer.
+// Shift is the share of itself by which a figure may be too high at most, because something made calls longer.
 type Shift struct {
-	Quantile float64 `json:"quantile"` // 0: the mean, and with it how many calls a closed loop made
+	Quantile float64 `json:"quantile"` // 0: the mean, and so the number of calls of a closed loop
 	Share    float64 `json:"share"`
-	// Limit is the share up to which the figure stays; 0, as in results of an earlier wirelab: 0.05.
+	// Limit is the share up to which the figure is kept; 0, as in results of an earlier wirelab, means 0.05.
 	Limit float64 `json:"limit,omitempty"`
 }
 
-// Bound is the share up to which a figure stays.
+// Bound is the share up to which a figure is kept.
 func (d Shift) Bound() float64 { return max(d.Limit, MovedShare) }
 
-// Covers reports whether a metric is invalid when the check fails: one that was moved by little is not.
+// Covers reports whether a metric is invalid when the check fails. A metric that was changed by little is not.
 func (c *Check) Covers(m metric.Metric) bool {
 	return covers(c.Gate, m) && (len(c.Moved) == 0 || c.OK || c.shift(m).Share > c.shift(m).Bound())
 }
 
-// shift is what a check says of a metric: a quantile can be off by no more than the next higher one that was looked at.
+// shift returns the check's statement on a metric. A quantile can be wrong by no more than the next higher one that
+// was checked.
 func (c *Check) shift(m metric.Metric) Shift {
 	at := slices.IndexFunc(c.Moved, func(d Shift) bool { return d.Quantile >= m.Quantile })
 	if at < 0 {
@@ -206,8 +202,8 @@ func (c *Check) shift(m metric.Metric) Shift {
 	return c.Moved[at]
 }
 
-// Moved is by which share of itself a metric of the arm can be too high, or a rate too low, by all that passed a
-// bound and was judged by what it moved.
+// Moved is the share of itself by which a metric of the arm can be too high, or a rate too low, because of all checks
+// that exceeded a bound and were judged by their effect.
 func (s *ArmState) Moved(m metric.Metric) (share float64) {
 	for i := range s.Checks {
 		if c := &s.Checks[i]; len(c.Moved) > 0 && covers(c.Gate, m) {
@@ -217,7 +213,7 @@ func (s *ArmState) Moved(m metric.Metric) (share float64) {
 	return min(share, 0.99)
 }
 
-// Allow makes room in an interval for what disturbances can have done: they make calls longer, and rates lower.
+// Allow widens an interval for the possible effect of disturbances, which make calls longer and rates lower.
 func (e *Estimate) Allow(m metric.Metric, share float64) {
 	if share == 0 || !e.Known {
 		return

@@ -5,22 +5,21 @@ import (
 	"wirelab/lab/result"
 )
 
-// MessageState is the account of an arm's messages over all rounds: see [result.Messages].
+// MessageState counts an arm's messages over all rounds: see [result.Messages].
 type MessageState struct {
 	result.MessageCounts
-	// Peak is the largest backlog, and SendOutage and DeliveryOutage the longest.
+	// Peak is the largest backlog. SendOutage and DeliveryOutage are the longest outages.
 	Peak           int64         `json:"peak_backlog"`
 	SendOutage     plan.Duration `json:"send_outage"`
 	DeliveryOutage plan.Duration `json:"delivery_outage"`
-	// Refused holds the outages, in ns, that a check refuses; they are 0 above.
+	// Refused holds the outages that a check refuses, in ns; the fields above are then 0.
 	Refused Refusals `json:"refused,omitempty"`
-	// Early is what there is to know of a broker that acknowledges before a quorum
-	// has a message on disk; "" of one that does not.
+	// Early describes a broker that acknowledges before a quorum has a message on disk; "" for any other.
 	Early string               `json:"early,omitempty"`
 	Done  []result.Disturbance `json:"done,omitempty"`
 }
 
-// Refuse takes out the outages that a check refuses: they are longer than what was seen.
+// Refuse removes the outages that a check refuses, because they were longer than the window shows.
 func (m *MessageState) Refuse(why func(id string) string) {
 	for _, o := range []struct {
 		field string

@@ -4,21 +4,19 @@ import (
 	"reflect"
 )
 
-// Refused is a value that was measured and that a check refused. It stands beside
-// the plain field of the figure, which then holds nothing: no claim, verdict, rank
-// or export is made of it, and who shows it marks it and gives the reason.
+// Refused is a value that was measured but refused by a check. The plain field of the figure is then empty. No claim,
+// verdict, rank or export uses the value, and a report that shows it marks it and gives the reason.
 type Refused struct {
 	Value float64 `json:"value"` // in the unit of the plain field
 	Why   string  `json:"why"`
-	// Shown: a report is to print it, marked. See [Analysis.WithRefused].
+	// Shown reports that a report should print it, marked. See [Analysis.WithRefused].
 	Shown bool `json:"-"`
 }
 
-// Refusals are the refused values of several plain fields, each under the name
-// that its field has in JSON.
+// Refusals are the refused values of several plain fields, by the field's name in JSON.
 type Refusals map[string]*Refused
 
-// Shown returns a refused value that a report is to print; nil if there is none.
+// Shown returns a refused value that a report should print, or nil.
 func (r Refusals) Shown(field string) *Refused {
 	if one := r[field]; one != nil && one.Shown {
 		return one
@@ -26,7 +24,7 @@ func (r Refusals) Shown(field string) *Refused {
 	return nil
 }
 
-// Refuse is an estimate whose value may not be used: only the value stays, and apart.
+// Refuse returns an estimate whose value must not be used: the value is moved to Refused.
 func (e Estimate) Refuse(why string) Estimate {
 	if !e.Known {
 		return Estimate{Why: why}
@@ -34,7 +32,7 @@ func (e Estimate) Refuse(why string) Estimate {
 	return Estimate{Why: why, Refused: &Refused{Value: e.Value, Why: why}}
 }
 
-// ShownRefused returns the refused value that a report is to print; nil if there is none.
+// ShownRefused returns the refused value that a report should print, or nil.
 func (e Estimate) ShownRefused() *Refused {
 	if e.Refused != nil && e.Refused.Shown {
 		return e.Refused
@@ -42,18 +40,18 @@ func (e Estimate) ShownRefused() *Refused {
 	return nil
 }
 
-// WithRefused returns a copy of the analysis in which every refused value is to be
-// printed, marked as refused. Nothing else differs.
+// WithRefused returns a copy of the analysis in which every refused value is marked to be printed. Nothing else
+// differs.
 func (a *Analysis) WithRefused() *Analysis {
 	shown, _ := shownCopy(reflect.ValueOf(a)).Interface().(*Analysis) // it is a copy of a
 	return shown
 }
 
-// shownCopy copies a value with all that it points at, so that the analysis it is
-// of stays as it is, and has each refused value shown.
+// shownCopy copies a value and everything that it points to, so that the original analysis does not change. In the
+// copy each refused value is shown.
 func shownCopy(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
-	out.Set(v) // unexported fields too, which are never changed
+	out.Set(v) // unexported fields too; they are never changed
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
@@ -90,7 +88,7 @@ func shownCopy(v reflect.Value) reflect.Value {
 	return out
 }
 
-// Move takes a value out of its plain field, into the refusals, if there is a reason.
+// Move moves a value from its plain field to the refusals, if there is a reason.
 func (r *Refusals) Move(field string, plain *float64, why string) {
 	if why == "" || *plain == 0 {
 		return
@@ -106,20 +104,20 @@ func (r *Refusals) put(field string, value float64, why string) {
 	(*r)[field] = &Refused{Value: value, Why: why}
 }
 
-// RefusedProbe is a probe of a search that cannot be trusted.
+// RefusedProbe is a probe of a search that is not trustworthy.
 type RefusedProbe struct {
-	Rate float64 `json:"rate"` // calls per second, as asked for
-	// Says is what was measured, in words: "p99 3.2ms, at most 3.4ms".
+	Rate float64 `json:"rate"` // calls per second, as offered
+	// Says describes the measurement: "p99 3.2ms, at most 3.4ms".
 	Says string `json:"says"`
 	Why  string `json:"why"`
-	// Shown is as that of [Refused].
+	// Shown is as in [Refused].
 	Shown bool `json:"-"`
 }
 
-// RefusedSearch is what a search came to that cannot be used.
+// RefusedSearch has the results of a search that cannot be used.
 type RefusedSearch struct {
-	// Found is the rate that it found, where its arm has no capacity.
+	// Found is the rate that was found, if the arm nevertheless has no capacity.
 	Found *Refused `json:"found,omitempty"`
-	// Probes are those that the generator or the machine spoiled.
+	// Probes are those that the generator or the machine disturbed.
 	Probes []RefusedProbe `json:"probes,omitempty"`
 }

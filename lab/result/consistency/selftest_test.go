@@ -9,8 +9,7 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// A report of a self-test has tests and no rounds. It was called edited, since its
-// plan asked for rounds.
+// A report of a self-test has tests and no rounds. It was once reported as edited, because its plan has rounds.
 func TestSelfTestsAreConsistent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -167,7 +167,7 @@ func Rank(g grid.Grid, load *claim.LoadAnalysis) {
 // interval is that of the difference from the first arm, or of the arm's own value if there is only one arm. Arms
 // that were removed or gave a wrong answer are ignored, since no further round will make them valid.
 //
-// width may be shown as soon as it is not 0, from 3 rounds on. ok reports that an experiment may stop on it: all
+// width may be shown once it differs from 0, from 3 rounds on. ok reports that an experiment may stop on it: all
 // intervals exist, from at least [claim.MinRounds] rounds. The intervals are those of alpha 0.04, which stopping
 // needs.
 func PrimaryWidth(r *result.Result) (width float64, ok bool) {

@@ -12,17 +12,16 @@ import (
 	"wirelab/lab/stat"
 )
 
-// corner is a pair of arms whose difference is taken apart.
+// corner is a pair of arms whose difference is split into shares.
 type corner struct {
 	from, to int
 	where    string
 }
 
-// cornersMax bounds how many differences are taken apart under each load.
+// cornersMax bounds the number of differences that are split under each load.
 const cornersMax = 16
 
-// corners returns the pairs of arms that two names stand for; of "" those that
-// are chosen.
+// corners returns the pairs of arms for two names. For "" they are chosen.
 func (f *facts) corners(from, to string) ([]corner, error) {
 	pick := func(what, name string, usual func(result.Arm) bool) ([]int, error) {
 		having := func(so func(arm int) bool) []int {
@@ -64,7 +63,7 @@ func (f *facts) corners(from, to string) ([]corner, error) {
 	return f.paired(starts, ends)
 }
 
-// likeFirst are the arms that differ from the first in circumstances alone.
+// likeFirst returns the arms that differ from the first only in circumstances.
 func (f *facts) likeFirst() []int {
 	return slices.DeleteFunc(seq(len(f.wires)), func(a int) bool {
 		return slices.ContainsFunc(f.factors, func(x Factor) bool {
@@ -73,8 +72,8 @@ func (f *facts) likeFirst() []int {
 	})
 }
 
-// farthest are the arms that differ from the first of some in the most
-// factors; of equals the last, as plans go from the plain to the elaborate.
+// farthest returns the arms that differ from the first of starts in the most factors. Of equal ones the last is used,
+// because plans go from simple to complex.
 func (f *facts) farthest(starts []int) []int {
 	most, at := 0, -1
 	for a := range f.wires {
@@ -94,12 +93,11 @@ func (f *facts) farthest(starts []int) []int {
 	return []int{at}
 }
 
-// circumstances are the factors that a pair of arms shares where there are
-// several pairs to choose from.
+// circumstances are the factors that both arms of a pair share if there are several pairs to choose from.
 func circumstances() []string { return []string{ConnectionsOf, DataSet, DriverOf, ServerWork} }
 
-// paired pairs each start with the end under the same circumstances; a single
-// pair may differ in them, since then it is what is asked.
+// paired pairs each start with the end under the same circumstances. A single pair may differ in them, since then
+// that is the question.
 func (f *facts) paired(starts, ends []int) ([]corner, error) {
 	if len(starts) == 1 && len(ends) == 1 {
 		if slices.Equal(f.levels(starts[0]), f.levels(ends[0])) {
@@ -137,24 +135,24 @@ func (f *facts) paired(starts, ends []int) ([]corner, error) {
 	return all, nil
 }
 
-// change is one step from corner to corner.
+// change is one step from one corner to the other.
 type change struct {
 	name     string
-	from, to string // levels in words
+	from, to string // levels as text
 }
 
-// route is how the arms between two corners are found.
+// route says how to find the arms between two corners.
 type route struct {
 	changes []change
 	start   []int // levels
-	// split tells that transport and framing are two changes, the first two;
-	// levelsAt are the transport's levels without, with one, the other, both. −1: there is none.
+	// split reports that transport and framing are two changes, the first two. levelsAt are the levels of the
+	// transport factor without both, with the one, with the other, and with both. −1: there is none.
 	split    bool
 	levelsAt [4]int
 	wire     int // index of the transport factor
 }
 
-// routeOf works out the changes between two arms.
+// routeOf computes the changes between two arms.
 func (f *facts) routeOf(c corner) route {
 	r := route{start: f.levels(c.from), wire: f.index(Transport)}
 	end := f.levels(c.to)
@@ -191,8 +189,7 @@ func (f *facts) routeOf(c corner) route {
 	return r
 }
 
-// wireLevel is a level of the transport factor with a transport and a framing;
-// −1 if no arm at all has both.
+// wireLevel is the level of the transport factor with a transport and a framing; −1 if no arm has both.
 func (f *facts) wireLevel(transport, framing string) int {
 	for a, w := range f.wires {
 		if w.transport == transport && w.framing == framing {
@@ -202,8 +199,8 @@ func (f *facts) wireLevel(transport, framing string) int {
 	return -1
 }
 
-// at returns the levels after some of a route's changes; false if they cannot
-// be together, since the framing does not go over the transport.
+// at returns the levels after some of a route's changes. It is false if they are impossible together, because the
+// framing does not work over the transport.
 func (r *route) at(f *facts, end []int, set uint) ([]int, bool) {
 	levels := slices.Clone(r.start)
 	bit := 0
@@ -228,7 +225,7 @@ func (r *route) at(f *facts, end []int, set uint) ([]int, bool) {
 	return levels, true
 }
 
-// attribute takes the difference between two arms apart.
+// attribute splits the difference between two arms into shares.
 func (x *explainer) attribute(c corner, t taken, alpha float64) Attribution {
 	found := Attribution{From: c.from, To: c.to, Where: c.where}
 	r := x.routeOf(c)
@@ -252,7 +249,7 @@ func (x *explainer) attribute(c corner, t taken, alpha float64) Attribution {
 	for i, step := range r.changes {
 		found.Shares = append(found.Shares, *portion(step, t, shares[i], base, alpha))
 	}
-	if len(r.changes) == 1 { // the share is the whole, and has its interval
+	if len(r.changes) == 1 { // the only share is the whole difference, with its interval
 		one := *found.Total.Difference
 		found.Shares[0].Difference, found.Shares[0].Points = &one, found.Total.Points
 	}
@@ -260,7 +257,7 @@ func (x *explainer) attribute(c corner, t taken, alpha float64) Attribution {
 	return found
 }
 
-// portion estimates a part of a difference, by the figure of the arm base.
+// portion estimates a part of a difference, relative to the figure of arm base.
 func portion(step change, t taken, part []float64, base int, alpha float64) *Share {
 	s := &Share{
 		Factor: step.name, LevelFrom: step.from, LevelTo: step.to,
@@ -305,8 +302,8 @@ func (x *explainer) unmeasured(r *route, end []int, missing []uint, t taken) str
 	return strings.Join(why, "; ")
 }
 
-// inside says where a library changes with a transport or framing, since in one
-// language libraries differ as much as protocols do.
+// inside returns a note if a library changes together with a transport or framing, because within one language
+// libraries can differ as much as protocols.
 func (x *explainer) inside(r *route, c corner) []string {
 	from, to, server := result.ArmOf(x.result(), c.from), result.ArmOf(x.result(), c.to), x.result().ServedBy
 	if server(c.from) == server(c.to) && from.Client == to.Client || r.wire < 0 ||

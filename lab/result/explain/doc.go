@@ -1,3 +1,3 @@
-// Package explain says what factors, of which arms are made, cost: alone, together, and on the way from one
-// arm to another.
+// Package explain computes what the factors that distinguish arms cost: alone, together, and on the way from one arm
+// to another.
 package explain

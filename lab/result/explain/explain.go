@@ -19,22 +19,19 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Of says which factors make the arms of a result differ, and takes the
-// difference between two of them apart. It is pure, as [analyse.Result] is. A result
-// whose arms do not tell one factor from another is an InvalidArgument that
-// names the arms that are missing.
+// Of says which factors distinguish the arms of a result, and splits the difference between two of them into shares.
+// Like [analyse.Result] it is pure. If the arms of a result do not separate one factor from another, the error is
+// InvalidArgument and names the missing arms.
 func Of(r *result.Result) (*Explanation, error) {
 	a := analyse.Result(r)
 	return Between(r, &a, "", "")
 }
 
-// Between is [Of] for those who have r's analysis already, and may
-// choose the corners: the arms, by name or by protocol, between which the
-// difference is taken apart. Empty ones are the plan's, or else chosen: plain
-// HTTP/1.1 with JSON and plain gRPC with Protocol Buffers where there are such
-// arms. Of a protocol that several arms have, each is paired with that of the
-// other corner which shares its connections, data and driver. A name that no
-// arm has is InvalidArgument.
+// Between is [Of] for callers that already have r's analysis and may choose the corners: the arms, by name or
+// protocol, between which the difference is split. Empty corners are those of the plan, or else chosen: plain
+// HTTP/1.1 with JSON and plain gRPC with Protocol Buffers, if there are such arms. If several arms have the protocol,
+// each is paired with the arm of the other corner that shares its connections, data and driver. A name that no arm
+// has is InvalidArgument.
 func Between(r *result.Result, a *claim.Analysis, from, to string) (*Explanation, error) {
 	g := grid.NewGrid(r)
 	f := factsOf(r, g.Arms())
@@ -59,8 +56,7 @@ func Between(r *result.Result, a *claim.Analysis, from, to string) (*Explanation
 	return e, nil
 }
 
-// missing says what arms would be needed where not one factor can be told from
-// the others; "" if one can.
+// missing says which arms would be needed if no factor can be separated from the others; "" if one can.
 func (f *facts) missing(arms int) string {
 	d, _ := f.design(seq(arms))
 	terms, err := d.design.Terms()
@@ -76,7 +72,7 @@ func (f *facts) missing(arms int) string {
 	for i, x := range f.factors {
 		names[i] = x.Name
 	}
-	// From the first arm to the first that differs, one factor at a time.
+	// From the first arm to the first that differs, changing one factor at a time.
 	first, last := f.levels(0), f.levels(0)
 	for a := range arms {
 		if levels := f.levels(a); !slices.Equal(levels, first) {
@@ -107,16 +103,15 @@ func seq(n int) []int {
 	return all
 }
 
-// designed is a design of some of the arms, with what its factors and levels
-// are among those of the result.
+// designed is a design of some of the arms, with the indices of its factors and levels in the result.
 type designed struct {
 	design  stat.Design
 	factors []int   // index of each in facts.factors
 	levels  [][]int // of each factor, index of each level
 }
 
-// design returns the design that some arms make: factors and levels that none
-// of them has are left out. single tells the factors that have but one level.
+// design returns the design of some arms. Factors and levels that none of them has are left out. single has the
+// factors with only one level.
 func (f *facts) design(arms []int) (d designed, single []int) {
 	for i, x := range f.factors {
 		var present []int
@@ -144,7 +139,7 @@ func (f *facts) design(arms []int) (d designed, single []int) {
 }
 
 // explainer explains one load.
-type explainer struct {
+type explainer struct { // by the arms used: most metrics use the same ones
 	grid.Grid
 	facts
 	load    *claim.LoadAnalysis
@@ -152,7 +147,7 @@ type explainer struct {
 	terms   map[string]known // by the arms used: most metrics use the same
 }
 
-// known is a design with what it tells.
+// known is a design with its terms.
 type known struct {
 	designed
 	single []int
@@ -160,7 +155,7 @@ type known struct {
 	err    error
 }
 
-// interesting are the metrics that are explained, after the primary one.
+// interesting returns the metrics that are explained, after the primary one.
 func interesting() []string {
 	return []string{
 		plan.ServerCPU, plan.ClientCPU, plan.ResponseP50, plan.Throughput, plan.WireSent, plan.WireReceived,
@@ -190,8 +185,8 @@ func (x *explainer) explain() LoadExplanation {
 		}
 		found.Metrics = append(found.Metrics, one)
 	}
-	// Of the primary metric there are two questions: what do factors do, and
-	// what is the difference made of.
+	// For the primary metric there are two families of questions: the effects of factors, and the shares of the
+	// difference.
 	effect.Adjust(effects, stat.Holm, len(effects))
 	effect.Adjust(shares, stat.Holm, len(shares))
 	effect.Adjust(others, stat.BenjaminiHochberg, 1)
@@ -212,7 +207,7 @@ func fewRounds(n int) string {
 	return fmt.Sprintf("%d rounds have all the arms, a claim needs %d", n, claim.MinRounds)
 }
 
-// judgedEffects are the effects that are to be judged, and adjusted for each other.
+// judgedEffects returns the effects that are judged and adjusted for each other.
 func (m *MetricExplanation) judgedEffects(by stat.Rule) []effect.Judged {
 	var all []effect.Judged
 	for _, effects := range [][]FactorEffect{m.Effects, m.Interactions} {
@@ -225,7 +220,7 @@ func (m *MetricExplanation) judgedEffects(by stat.Rule) []effect.Judged {
 	return all
 }
 
-// judgedShares are the differences that were taken apart and their shares.
+// judgedShares returns the differences that were split, and their shares.
 func (m *MetricExplanation) judgedShares(by stat.Rule) []effect.Judged {
 	var all []effect.Judged
 	for i := range m.Attributions {
@@ -290,7 +285,7 @@ func (x *explainer) metric(m metric.Metric) MetricExplanation {
 	return found
 }
 
-// lost are the effects of a factor of which no two levels are left.
+// lost returns the effects of a factor with fewer than two levels left.
 func (x *explainer) lost(factor int, arms []int) []FactorEffect {
 	var all []FactorEffect
 	of := &x.factors[factor]
@@ -303,7 +298,7 @@ func (x *explainer) lost(factor int, arms []int) []FactorEffect {
 	return all
 }
 
-// know returns what arms tell.
+// know returns what some arms determine.
 func (x *explainer) know(arms []int) known {
 	key := fmt.Sprint(arms)
 	k, ok := x.terms[key]
@@ -315,7 +310,7 @@ func (x *explainer) know(arms []int) known {
 	return k
 }
 
-// term puts a term of a design into the words of the result.
+// term converts a term of a design to the factors of the result.
 func (x *explainer) term(k known, t stat.Term) FactorEffect {
 	var e FactorEffect
 	for i, f := range t.Factors {
@@ -345,7 +340,7 @@ func (x *explainer) term(k known, t stat.Term) FactorEffect {
 	return e
 }
 
-// absent names the pairs of levels that an interaction needs and no arm has.
+// absent names the pairs of levels that an interaction needs and that no arm has.
 func (x *explainer) absent(k known, t stat.Term) string {
 	if len(t.Factors) != 2 {
 		return ""

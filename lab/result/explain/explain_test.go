@@ -18,8 +18,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// costs are effects as the origin's argument has them: framing costs, encoding
-// saves, TLS costs, and over gRPC Protocol Buffers save more than elsewhere.
+// costs are effects as in the published argument: framing costs, encoding saves, TLS costs, and Protocol Buffers save
+// more over gRPC than elsewhere.
 var costs = resulttest.Effects{ // read only
 	"HTTP/2": 0.15, "gRPC": 0.25, "Protocol Buffers": -0.3, "Avro": -0.25, "TLS": 0.1,
 	"gRPC × Protocol Buffers": -0.12,
@@ -131,9 +131,8 @@ func TestExplainFindsWhatWasPlanted(t *testing.T) {
 	}
 }
 
-// From plain HTTP/1.1 with JSON to plain gRPC with Protocol Buffers: each share
-// is what was put in, half of an interaction to each of its factors; and shares
-// add up to the whole in points, amounts and as products.
+// From plain HTTP/1.1 with JSON to plain gRPC with Protocol Buffers, each share is what was put in, with half of an
+// interaction for each of its factors. Shares add up to the whole in points, in amounts and as products.
 func TestSharesAreWhatWasPlantedAndAddUp(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Factorial(7, costs)
@@ -186,15 +185,15 @@ func TestSharesAreWhatWasPlantedAndAddUp(t *testing.T) {
 	}
 }
 
-// Where nothing is planted hardly anything is found: Holm allows a false claim
-// in the primary metric in one of twenty experiments, here of 18 arms.
+// If nothing is planted, hardly anything is found: Holm allows a false claim in the primary metric in one of twenty
+// experiments, here of 18 arms.
 func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	r := resulttest.Factorial(100, nil)
-	a := analyse.Result(r) // of gates only, which look at no CPU time this small
+	a := analyse.Result(r) // of gates only, which ignore such small CPU times
 	random := rand.New(rand.NewPCG(1, 2))
 	const experiments = 150
 	wrong := 0
@@ -225,7 +224,7 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 
 func TestUnbalancedDesignsSayWhatTheyCannotTell(t *testing.T) {
 	t.Parallel()
-	// No arm has gRPC with JSON, as where nobody wrote that binding.
+	// No arm has gRPC with JSON, as if that binding did not exist.
 	r := resulttest.Factorial(9, costs, "grpc-json", "grpc-tls-json")
 	e := explained(t, r)
 	m := of(t, e, plan.ServerCPU)
@@ -251,7 +250,7 @@ func TestUnbalancedDesignsSayWhatTheyCannotTell(t *testing.T) {
 	}
 }
 
-// An arm that a gate refuses is not used, and it is said; what needed it is not told.
+// An arm that a gate refuses is not used, and a note says so. Terms that need it are not determined.
 func TestRefusedArmsAreNotUsed(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Factorial(5, costs)
@@ -278,7 +277,7 @@ func TestRefusedArmsAreNotUsed(t *testing.T) {
 	if !strings.Contains(at.Why, "http2-json may not be used: ") {
 		t.Errorf("%+v", at)
 	}
-	// All of one encoding refused: the rest is still told.
+	// All arms of one encoding are refused; the rest is still determined.
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {
 			if tr := &r.Rounds[n].Trials[i]; r.Arms[tr.Arm].Encoding != "JSON" {
@@ -292,7 +291,7 @@ func TestRefusedArmsAreNotUsed(t *testing.T) {
 	}
 }
 
-// An arm that fails now and then is left out where with it there are too few rounds.
+// An arm that fails sometimes is left out if there are too few rounds with it.
 func TestArmsOfFewRoundsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Factorial(6, costs)
@@ -356,7 +355,7 @@ func TestWhatCannotBeExplainedSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: %v", c.why, err)
 		}
 	}
-	// One factor of two levels is told by two arms.
+	// Two arms determine one factor of two levels.
 	e := explained(t, two("http1-json", "http1-proto"))
 	m := of(t, e, plan.ServerCPU)
 	if len(m.Effects) != 1 || !near(m.Effects[0].Difference, -0.3, 0.03) || len(m.Attributions[0].Shares) != 1 {
@@ -399,7 +398,7 @@ func TestCorners(t *testing.T) {
 	}
 }
 
-// With data sets each has a difference of its own to be taken apart, and data is a factor.
+// With data sets, each has a separate difference to split, and data is a factor.
 func TestDataIsAFactor(t *testing.T) {
 	t.Parallel()
 	with := resulttest.Effects{"data 100": 0.9, "Protocol Buffers × data 100": -0.4}
@@ -424,8 +423,8 @@ func TestDataIsAFactor(t *testing.T) {
 	}
 }
 
-// Libraries that tell arms of one protocol apart are in the transport's level,
-// and connections are a factor where the plan sets them.
+// Libraries that distinguish arms of one protocol are part of the transport's level. Connections are a factor if the
+// plan sets them.
 func TestLibrariesAndConnections(t *testing.T) {
 	t.Parallel()
 	all := resulttest.FactorialArms(costs)
@@ -450,7 +449,7 @@ func TestLibrariesAndConnections(t *testing.T) {
 		e.Factors[1].Name != "connections" || !slices.Equal(e.Factors[1].Levels, []string{"1", "4"}) {
 		t.Errorf("%+v", e.Factors)
 	}
-	// No arm is plain HTTP/1.1, so it is from what is like the first arm, at each number of connections.
+	// No arm is plain HTTP/1.1, so the start is an arm like the first, for each number of connections.
 	if at := of(t, e, plan.ServerCPU).Attributions; len(at) != 2 || at[0].Where != "connections 1" ||
 		at[1].Where != "connections 4" {
 		t.Errorf("%+v", at)
@@ -467,7 +466,7 @@ func TestLibrariesAndConnections(t *testing.T) {
 	}
 }
 
-// Connections that nobody set differ with the transport: it is said.
+// Connections that no setting determines differ with the transport; a note says so.
 func TestConnectionsThatNobodySetAreSaid(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Make(resulttest.Setting{
@@ -491,7 +490,7 @@ func TestConnectionsThatNobodySetAreSaid(t *testing.T) {
 	}
 }
 
-// Whatever a result holds, explaining it does not panic.
+// Explaining a result never panics, whatever it holds.
 func TestExplainTakesAnyResult(t *testing.T) {
 	t.Parallel()
 	for _, r := range []*result.Result{

@@ -12,9 +12,8 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// The names of factors. Transport is transport and framing in one, since few
-// framings go over more than one transport; where a difference is taken apart
-// the two are told apart as far as the arms do.
+// The names of factors. Transport is transport and framing together, since few framings work over more than one
+// transport. When a difference is split, the two are separated as far as the arms allow it.
 const (
 	Transport     = "transport"
 	Framing       = "framing"
@@ -26,15 +25,15 @@ const (
 	ServerWork    = "server's extra work"
 )
 
-// facts are what the arms are, as far as arms can differ in it.
+// facts are the properties of the arms in which they can differ.
 type facts struct {
 	result  *result.Result
 	factors []Factor
 	wires   []wire // of each arm
 }
 
-// wire is what a level of [Transport] is made of. The libraries are in it where
-// arms of one transport and framing differ in them.
+// wire is a level of [Transport]. It includes the libraries if arms with the same transport and framing differ in
+// them.
 type wire struct{ transport, framing, server, client string }
 
 func (w wire) String() string {
@@ -56,7 +55,7 @@ func join(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), ", ")
 }
 
-// factsOf gathers what the arms of a result differ in.
+// factsOf collects the properties in which the arms of a result differ.
 func factsOf(r *result.Result, arms int) facts {
 	f := facts{result: r, wires: wiresOf(r, arms)}
 	for _, one := range []struct {
@@ -97,8 +96,8 @@ func dataOf(r *result.Result, arm int) string {
 	return r.Plan.DataOf(r.Plan.Arms[arm])
 }
 
-// framingOf is an arm's framing. Results older than the word have none, and
-// the protocols there were then tell it by their names.
+// framingOf is an arm's framing. Results from before the field existed have none; for the protocols of that time it
+// follows from the name.
 func framingOf(a result.Arm) string {
 	if a.Framing != "" {
 		return a.Framing
@@ -117,8 +116,7 @@ func framingOf(a result.Arm) string {
 	return "HTTP"
 }
 
-// wiresOf are the arms' transports and framings, with the libraries where they
-// tell arms of one apart.
+// wiresOf returns the arms' transports and framings, with the libraries if these separate arms with the same ones.
 func wiresOf(r *result.Result, arms int) []wire {
 	servers, clients := map[wire][]string{}, map[wire][]string{}
 	add := func(to map[wire][]string, w wire, library string) {
@@ -148,8 +146,8 @@ func wiresOf(r *result.Result, arms int) []wire {
 	return wires
 }
 
-// connectionsOf tells an arm's connections as the plan sets them. Where it sets
-// none they are no factor: they then follow from the transport.
+// connectionsOf is the number of an arm's connections in the plan. If the plan sets none, they are no factor, because
+// they follow from the transport.
 func connectionsOf(r *result.Result, arms int) func(int) string {
 	set := slices.ContainsFunc(r.Plan.Arms[:arms], func(a plan.Arm) bool { return a.Connections > 0 })
 	return func(a int) string {
@@ -165,12 +163,12 @@ func connectionsOf(r *result.Result, arms int) func(int) string {
 	}
 }
 
-// index finds a factor; −1 if arms do not differ in it.
+// index finds a factor; −1 if the arms do not differ in it.
 func (f *facts) index(name string) int {
 	return slices.IndexFunc(f.factors, func(x Factor) bool { return x.Name == name })
 }
 
-// levels are an arm's, of every factor.
+// levels returns an arm's level of every factor.
 func (f *facts) levels(arm int) []int {
 	all := make([]int, len(f.factors))
 	for i, x := range f.factors {
@@ -179,7 +177,7 @@ func (f *facts) levels(arm int) []int {
 	return all
 }
 
-// describe names levels in words: "transport gRPC, TLS off".
+// describe names levels: "transport gRPC, TLS off".
 func (f *facts) describe(factors, levels []int) string {
 	all := make([]string, len(factors))
 	for i, x := range factors {
@@ -197,8 +195,8 @@ func (f *facts) names(factors []int) string {
 	return strings.Join(all, " × ")
 }
 
-// held tells where arms held different numbers of connections that no setting
-// made: what that costs is in the transport's figures.
+// held returns a note if arms held different numbers of connections without a setting. Their cost is part of the
+// transport's figures.
 func (f *facts) held(trials [][]*result.Trial) string {
 	if f.index(ConnectionsOf) >= 0 {
 		return ""

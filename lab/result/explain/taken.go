@@ -13,8 +13,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// taken is a metric of the arms that may be used, over the rounds that have
-// all of them: only within a round are arms compared.
+// taken is a metric of the usable arms, over the rounds that have all of them, because arms are compared only within
+// a round.
 type taken struct {
 	metric metric.Metric
 	arms   []int
@@ -24,7 +24,7 @@ type taken struct {
 	why    string       // nothing of it can be used
 }
 
-// take gathers a metric.
+// take collects a metric.
 func (x *explainer) take(m metric.Metric) taken {
 	t := taken{metric: m}
 	for a := range x.load.Arms {
@@ -74,7 +74,7 @@ func (x *explainer) unusable(m metric.Metric, arm int) (gate result.Gate, why st
 	return "", ""
 }
 
-// shared are the rounds in which all arms have the metric.
+// shared returns the rounds in which all arms have the metric.
 func (x *explainer) shared(arms []int, m metric.Metric) []int {
 	var rounds []int
 	for n := range x.result().Rounds {
@@ -93,8 +93,8 @@ func (x *explainer) shared(arms []int, m metric.Metric) []int {
 	return rounds
 }
 
-// spare leaves out arms that failed in so many rounds that the others would
-// have too few with them and enough without.
+// spare leaves out arms that failed in so many rounds that the others would have too few rounds with them, and enough
+// without.
 func (t *taken) spare(x *explainer, m metric.Metric) {
 	for len(t.arms) > 2 && len(x.shared(t.arms, m)) < claim.MinRounds {
 		fewest, at := math.MaxInt, -1
@@ -114,7 +114,7 @@ func (t *taken) spare(x *explainer, m metric.Metric) {
 	slices.SortFunc(t.left, func(a, b LeftArm) int { return a.Arm - b.Arm })
 }
 
-// parts takes one arm's metric in some rounds.
+// parts computes one arm's metric in some rounds.
 func (x *explainer) parts(m metric.Metric, arm int, rounds []int) (stat.Parts, error) {
 	var values []float64
 	var times []*stat.Histogram
@@ -124,7 +124,7 @@ func (x *explainer) parts(m metric.Metric, arm int, rounds []int) (stat.Parts, e
 			times = append(times, m.Histogram(t))
 			continue
 		}
-		v, _ := m.Value(t) // there is one: see shared
+		v, _ := m.Value(t) // it has a value: see shared
 		values = append(values, v)
 	}
 	if m.Quantile > 0 {
@@ -133,7 +133,7 @@ func (x *explainer) parts(m metric.Metric, arm int, rounds []int) (stat.Parts, e
 	return stat.ValueParts(values)
 }
 
-// difference is a weighted sum of the arms' logarithms as a difference.
+// difference returns a weighted sum of the arms' logarithms as a difference.
 func (t *taken) difference(weights []float64, alpha float64) *claim.Difference {
 	e, err := stat.LogContrast(t.logs, weights, alpha)
 	if err != nil {

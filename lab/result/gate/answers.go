@@ -10,9 +10,8 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Answers applies the gates on replies: every call begun is accounted for, and
-// every reply was right. One wrong reply in all rounds is too many: a server
-// that may skip its work can be as fast as it likes.
+// Answers applies the gates on replies: every call that began is accounted for, and every reply was right. A single
+// wrong reply in all rounds is too many, because a server that may skip its work can be arbitrarily fast.
 func (s *Subject) Answers() {
 	failed := uint64(0)
 	for _, n := range s.All.Errors {
@@ -41,7 +40,7 @@ func (s *Subject) Answers() {
 	s.Accounts(failed)
 }
 
-// Accounts checks that every call begun is accounted for, so many having failed.
+// Accounts checks that every call that began is accounted for. failed is the number of failed calls.
 func (s *Subject) Accounts(failed uint64) {
 	timed := s.response()
 	ok := s.All.OK+failed == s.All.Sent && timed.Count() == s.All.OK
@@ -60,8 +59,8 @@ func (s *Subject) Accounts(failed uint64) {
 	})
 }
 
-// Steady applies the gate on warm-ups. That a service never settles is a
-// result, and the report says so in these words and not as a fault.
+// Steady applies the gate on warm-ups. A service that never becomes steady is a result, and the report presents it as
+// one and not as a fault.
 func (s *Subject) Steady() {
 	readings, failed := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		if t.Steady {
@@ -75,7 +74,7 @@ func (s *Subject) Steady() {
 		Unit: "of rounds", Rounds: readings,
 		Detail: words.Choose(ok, fmt.Sprintf("steady in %d of %d rounds", s.All.Rounds-failed, s.All.Rounds),
 			fmt.Sprintf("no steady state after warm-up in %d of %d rounds", failed, s.All.Rounds)),
-		Fix: "warm up longer (warm_up in the plan); if it still never settles, that is the finding",
+		Fix: "warm up longer (warm_up in the plan); if it still does not become steady, that is the finding",
 	})
 	if failed > 0 && ok {
 		s.State.Notes = append(s.State.Notes,
@@ -87,5 +86,5 @@ func (s *Subject) Steady() {
 	}
 }
 
-// things is what a load is made of.
+// things is the name of the units of a load, such as "calls".
 func (s *Subject) things() string { return s.Manner.Things }

@@ -28,11 +28,10 @@ func (s *Subject) Arrivals() {
 	s.lateness()
 }
 
-// expected is how many calls the rate gives in so much time, and how far from
-// it they may be. It is NaN for stages and recordings: the head of a slice is
-// not measured, so they do not tell what was due in the rest. The number of
-// independent gaps in a time varies by their spread (renewal theory: its
-// variance tends to spread² × its mean).
+// expected is the number of calls that the rate gives in a window, and the allowed deviation. It is NaN for stages
+// and recordings, because the first part of a slice is not measured, so it is unknown how many calls were due in the
+// rest. The variance of the number of independent gaps in a time depends on their spread: by renewal theory it tends
+// to spread² × the mean.
 func (s *Subject) expected(window time.Duration, slices int) (calls, slack float64) {
 	if len(s.Load.Stages) > 0 || s.Load.Replays() {
 		return math.NaN(), 0
@@ -49,8 +48,8 @@ func (s *Subject) expected(window time.Duration, slices int) (calls, slack float
 	return calls, claim.PoissonSD * math.Sqrt(calls)
 }
 
-// Schedule compares an open loop with its plan: as many calls due as the rate
-// says, and every one of them made.
+// Schedule compares an open loop with its plan: as many calls were due as the rate gives, and every one of them was
+// made.
 func (s *Subject) Schedule() {
 	calls, slack := s.expected(s.All.Window, s.All.Slices)
 	off := math.Abs(float64(s.All.Planned) - calls)
@@ -71,26 +70,27 @@ func (s *Subject) Schedule() {
 			fmt.Sprintf("%s of %s planned calls were never made", words.Thousands(s.All.Planned-made),
 				words.Thousands(s.All.Planned))
 	case off > slack:
-		c.OK, c.Detail = false, fmt.Sprintf("%s calls were due, where the rate gives %s ± %s",
+		c.OK, c.Detail = false, fmt.Sprintf("%s calls were due, but the rate gives %s ± %s",
 			words.Thousands(s.All.Planned), words.Thousands(uint64(calls)), words.Thousands(uint64(slack)))
 	}
 	s.Add(c)
 	s.overload()
 }
 
-// waitedShare of calls may wait for others in flight before a note says so.
+// waitedShare is the share of calls that may wait for others in flight before a note reports it.
 const waitedShare = 0.01
 
-// overload tells of calls that the service left no room for. Those that were
-// made late for want of it count from when they were due, so that nothing is
-// wrong with their times; those that were not made at all have none.
+// overload reports calls that could not be made because the service was too slow. The times of calls that were made
+// late for this reason count from when they were due, so they are right. Calls that were not made at all have no
+// times.
 func (s *Subject) overload() {
 	switch {
 	case s.All.unsent > 0 && s.Load.Fails():
-		// A broker that stays away keeps sends from being made: its outage says
-		// so, and to refuse that would be to show the others alone.
+		// A broker that is down prevents sends. Its outage shows that. Refusing its figures would leave only the arms
+		// that did not fail.
 		s.State.Notes = append(s.State.Notes,
-			fmt.Sprintf("%s of %s sends due were never made, since %d others had no answer yet: times are without them",
+			fmt.Sprintf("%s of %s sends due were never made, since %d others had no answer yet: the times do not "+
+				"include them",
 				words.Thousands(s.All.unsent), words.Thousands(s.All.Planned), s.Load.InFlight))
 	case s.All.unsent > 0:
 		readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
@@ -101,17 +101,18 @@ func (s *Subject) overload() {
 			Gate: result.Overload, Value: float64(s.All.unsent), Unit: "calls", Rounds: readings,
 			Detail: fmt.Sprintf("overloaded: %s of %s calls due were never made, since %d others had no answer yet",
 				words.Thousands(s.All.unsent), words.Thousands(s.All.Planned), s.Load.InFlight),
-			Fix: "a lower --rate; wirelab curve and wirelab capacity tell which it bears",
+			Fix: "a lower --rate; wirelab curve and wirelab capacity show which rate it can sustain",
 		})
 	}
 	if s.All.Planned > 0 && float64(s.All.Late) > waitedShare*float64(s.All.Planned) {
 		s.State.Notes = append(s.State.Notes,
-			fmt.Sprintf("%s of the calls waited to be made, since %d others had no answer yet: this is in their times",
+			fmt.Sprintf("%s of the calls waited to be made, since %d others had no answer yet: their times "+
+				"include that",
 				words.Percent(float64(s.All.Late)/float64(s.All.Planned)), s.Load.InFlight))
 	}
 }
 
-// OwnLag is the lateness that is the generator's own.
+// OwnLag is the lateness that the generator itself caused.
 func OwnLag(t *result.Trial) *stat.Histogram {
 	switch {
 	case t.Late == 0:
@@ -119,19 +120,18 @@ func OwnLag(t *result.Trial) *stat.Histogram {
 	case t.Wake != nil:
 		return t.Wake
 	case t.Late >= t.Sent:
-		return nil // none was made when it was due, for want of room
+		return nil // no call was made when it was due, because none was free
 	}
-	return t.Lag // of an earlier wirelab, which did not tell them apart
+	return t.Lag // from an earlier wirelab, which did not separate them
 }
 
-// lateness compares how late calls were made with the times they are to tell.
-// It looks at all rounds together, as the quantiles it guards do: a late round
-// that moves one moves the other. For p99.9 the rule for p99 is moved one nine
-// along. Only the generator's own lateness is looked at: calls that waited for
-// others to be answered were kept by the service, and their times say so.
+// lateness compares how late calls were made with the times that are measured. It uses all rounds together, like the
+// quantiles that it protects: a late round that changes one changes the other. The rule for p99.9 is that for p99,
+// shifted by one nine. Only the generator's own lateness counts. Calls that waited for replies to others were delayed
+// by the service, and their times include that.
 //
-// Where it is known what the lateness did to each quantile, one that it moved by no more
-// than the share that it may have is good, however late some were (docs/adr/0031).
+// If the effect of lateness on each quantile is known, a quantile that it changed by no more than the allowed share
+// is valid, however late some calls were (docs/adr/0031).
 func (s *Subject) lateness() {
 	late := s.own()
 	if late.Count() == 0 {
@@ -145,7 +145,7 @@ func (s *Subject) lateness() {
 		moved := movedBy(punctual, s.response(), guarded)
 		c := claim.Check{
 			Gate: gate, OK: is <= most, Value: micros(is), Limit: micros(most), Unit: "µs",
-			Fix: s.lighter("--driver raw, ") + "a lower --rate, or fewer processes beside it (wirelab doctor)",
+			Fix: s.lighter("--driver raw, ") + "a lower --rate, or fewer other processes (wirelab doctor)",
 		}
 		c.Rounds, _ = s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 			own := OwnLag(t)
@@ -188,15 +188,15 @@ func (s *Subject) lateness() {
 		func(_, response *stat.Histogram) time.Duration { return share(response, 0.999) })
 }
 
-// OneIn says what a quantile of lateness means: of 0.99, "1 call in 100 was made", and later than the quantile.
-// That 99 % were made up to it would read as if nearly all were late.
+// OneIn describes a quantile of lateness: for 0.99, "1 call in 100 was made", to be followed by how much later. "99 %
+// were made within" would sound as if nearly all were late.
 func OneIn(q float64, made string) string {
 	noun, verb, _ := strings.Cut(made, " ")
 	return fmt.Sprintf("1 %s in %s %s", noun, strconv.Itoa(int(math.Round(1/(1-q)))), verb)
 }
 
-// movedBy is by what share of itself a quantile of the response times is above what it
-// were with every call that could be made made when it was due; 0 where nobody knows.
+// movedBy is the share of itself by which a quantile of the response times is higher than if every call that could be
+// made had been made when it was due. It is 0 if that is unknown.
 func movedBy(punctual, response *stat.Histogram, q float64) float64 {
 	if punctual == nil || response == nil || punctual.Count() == 0 || response.Count() == 0 {
 		return 0

@@ -12,11 +12,11 @@ import (
 	"wirelab/lab/stat"
 )
 
-// causesShown is how many causes are told one by one in the notes of an arm.
+// causesShown is the maximum number of causes in the notes of an arm.
 const causesShown = 6
 
-// Causes tells why an arm's calls failed: a note for each cause, with how often and what
-// the first call said. What a server, or a file, says is made harmless before it is shown.
+// Causes adds a note for each cause of failed calls, with its count and the message of the first call. Messages from
+// servers and files are made safe to show.
 func (s *Subject) Causes() {
 	for _, c := range s.All.causes.Sorted() {
 		c.Kind, c.Cause, c.First = oneLine(c.Kind), oneLine(c.Cause), oneLine(c.First)
@@ -37,7 +37,7 @@ func (s *Subject) Causes() {
 	}
 }
 
-// countOf is "1 call", "12 calls".
+// countOf writes "1 call" or "12 calls".
 func countOf(n uint64, things string) string {
 	if n == 1 {
 		things = strings.TrimSuffix(things, "s")
@@ -45,7 +45,7 @@ func countOf(n uint64, things string) string {
 	return words.Thousands(n) + " " + things
 }
 
-// causeText is a cause with the kind that it is of, where that says more.
+// causeText is a cause, with its kind if that adds something.
 func causeText(c stat.Cause) string {
 	if strings.ReplaceAll(c.Kind, "_", " ") == strings.ReplaceAll(c.Cause, "_", " ") || c.Cause == "timed out" {
 		return c.Cause
@@ -53,7 +53,7 @@ func causeText(c stat.Cause) string {
 	return c.Cause + " (" + c.Kind + ")"
 }
 
-// WhyFailed lists why calls failed: by cause where the result tells, else by kind.
+// WhyFailed lists why calls failed: by cause if the result has causes, or else by kind.
 func (s *Subject) WhyFailed() string {
 	if len(s.All.causes) == 0 {
 		return words.Kinds(s.All.Errors)
@@ -61,7 +61,7 @@ func (s *Subject) WhyFailed() string {
 	return WhyFailed(s.State.Causes)
 }
 
-// WhyFailed lists causes, the most frequent first, with the first message of that.
+// WhyFailed lists causes, most frequent first, with the first message of the most frequent.
 func WhyFailed(causes stat.Causes) string {
 	by := map[string]uint64{}
 	for _, c := range causes {
@@ -74,7 +74,7 @@ func WhyFailed(causes stat.Causes) string {
 	return words.Kinds(by)
 }
 
-// briefly is a text of at most so many characters; the notes have all of it.
+// briefly shortens a text; the notes have all of it.
 func briefly(text string) string {
 	const most = 120
 	if runes := []rune(text); len(runes) > most {
@@ -83,7 +83,7 @@ func briefly(text string) string {
 	return text
 }
 
-// oneLine is a text of somebody else that does no harm where it is printed.
+// oneLine makes a text from an untrusted source safe to print on one line.
 func oneLine(text string) string {
 	if len(text) > stat.TextLimit {
 		text = text[:stat.TextLimit]
@@ -97,10 +97,10 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// remedy says what to do about calls that failed, by the most frequent cause.
+// remedy says what to do about failed calls, based on the most frequent cause.
 func (s *Subject) remedy() string {
 	if len(s.State.Causes) == 0 {
-		return "make one call yourself to find out why, and at a rate try a lower one or a longer deadline"
+		return "make one call yourself to find out why; at a rate, try a lower one or a longer deadline"
 	}
 	switch wirelab.Cause(s.State.Causes[0].Cause) {
 	case wirelab.TimedOut, "unfinished":
@@ -114,7 +114,7 @@ func (s *Subject) remedy() string {
 	case wirelab.Descriptors:
 		return "raise the limit of open files (ulimit -n), or have fewer connections"
 	case result.WrongReply:
-		return "the server gives wrong replies: make one call yourself, and look"
+		return "the server gives wrong replies: make one call yourself to see them"
 	}
-	return "see what the server says to one call of yours, and at a rate try a lower one or a longer --deadline"
+	return "make one call yourself to see the server's answer; at a rate, try a lower one or a longer --deadline"
 }

@@ -1,3 +1,3 @@
-// Package gate holds the checks that refuse or mark figures: of the replies, of the generator, of the
-// machine. Each reads what was stored, and none knows a claim.
+// Package gate has the checks that refuse or mark figures: of replies, of the generator and of the machine. Each
+// reads stored measurements, and none knows a claim.
 package gate

@@ -10,23 +10,22 @@ import (
 	"wirelab/lab/stat"
 )
 
-// floorTimes is how many times the floor a median must be to tell more of the
-// server than of client and kernel (docs/concepts/checks.md).
+// floorTimes is the minimum ratio of a median to the floor for the median to say more about the server than about
+// client and kernel (docs/concepts/checks.md).
 const floorTimes = 2
 
-// headroom is how many times as many messages as the fastest broker takes a driver must
-// send by itself, for a rate to tell more of the broker than of the driver.
+// headroom is the minimum ratio of the rate at which the driver alone can send to the rate of the fastest broker, for
+// a rate to say more about the broker than about the driver.
 const headroom = 3
 
-// Floor compares an arm's median with what its driver shows before a server
-// that does nothing. What is near the floor is no error: with the client
-// driver, client and kernel are part of what is measured, and of two servers
-// near it the difference is still theirs. So the numbers stay and carry a
-// mark, with the floor beside them (docs/adr/0010). fastest is the most messages per
-// second that an arm of a closed load takes; of others 0.
+// Floor compares an arm's median with that of its driver against a server that does nothing. A median near the floor
+// is no error. With the client driver, client and kernel are part of the measurement, and the difference between two
+// servers near the floor is still theirs. So the figures are kept and marked, and the floor is shown next to them
+// (docs/adr/0010). fastest is the highest rate, in messages per second, of an arm under a closed load of messages; 0
+// for other loads.
 func (s *Subject) Floor(fastest float64) {
 	ground := &s.State.Floor
-	floor, arm := &stat.Histogram{}, &stat.Histogram{} // take memory when something is merged
+	floor, arm := &stat.Histogram{}, &stat.Histogram{} // they allocate memory only when something is merged
 	var window, cpu time.Duration
 	var completed, calls uint64
 	readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
@@ -78,8 +77,8 @@ func (s *Subject) Floor(fastest float64) {
 	})
 }
 
-// headroom judges a driver of messages: what it sends before a broker that does nothing
-// is to be far above what any broker takes.
+// headroom judges a driver of messages: against a broker that does nothing it must send far more than any broker
+// accepts.
 func (s *Subject) headroom(fastest float64) {
 	ground, batch := &s.State.Floor, float64(max(s.Load.Batch, 1))
 	ground.Throughput *= batch
@@ -92,16 +91,16 @@ func (s *Subject) headroom(fastest float64) {
 		times := float64(t.Floor.Completed) * batch / time.Duration(t.Floor.Window).Seconds() / fastest
 		return times, times >= headroom, true
 	})
-	text := fmt.Sprintf("before a broker that does nothing the driver sends %s messages a second, %.3g times what the "+
-		"fastest arm takes and %.3g times this one",
+	text := fmt.Sprintf("against a broker that does nothing, the driver sends %s messages a second, %.3g times the "+
+		"rate of the fastest arm and %.3g times that of this one",
 		words.Thousands(uint64(ground.Throughput)), ground.Headroom, ground.Times)
 	s.Add(claim.Check{
 		Gate: result.AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Headroom, Limit: headroom,
 		AtLeast: true,
 		Unit:    "× the fastest arm's rate", Rounds: readings,
 		Detail: words.Choose(!ground.Limited, text,
-			"floor-limited: "+text+", so that the driver may be part of what is measured"),
-		Fix: "larger messages or batches cost the driver less for each byte; --rate asks how long messages take " +
-			"below the most",
+			"floor-limited: "+text+", so the driver may be part of the measurement"),
+		Fix: "larger messages or batches cost the driver less for each byte; --rate measures how long messages take " +
+			"below the maximum rate",
 	})
 }

@@ -13,36 +13,36 @@ import (
 	"wirelab/lab/stat"
 )
 
-// spoiledShare of an arm's rounds may fail a gate that is judged round by
-// round; they are kept, since leaving out what looks odd is choosing. None at
-// all would be too strict: the test for a trend alone fails one trial in a
-// hundred that has none, and of some hundred rounds on a shared machine one
-// meets a neighbour. Up to a tenth move the mean of the rounds by less than
-// the interval shows, since differences are taken within rounds.
+// spoiledShare is the share of an arm's rounds that may fail a gate that is judged round by round. These rounds are
+// kept, since excluding odd ones would be selection. Allowing none would be too strict: the test for a trend alone
+// fails in one of a hundred trials without a trend, and of a hundred rounds on a shared machine one is disturbed. Up
+// to a tenth of the rounds moves the mean by less than the interval shows, since differences are taken within rounds.
 const spoiledShare = 0.1
 
 // enough reports whether few enough rounds failed.
 func enough(failed, rounds int) bool { return float64(failed) <= spoiledShare*float64(rounds) }
 
-// Manner is what a check needs to know of a kind of load.
+// Manner is what a check needs to know about a kind of load.
 type Manner struct {
-	// Things are what its loads are made of, and Replies what answers them: "calls", "replies".
+	// Things are the units of a load, and Replies are their answers: "calls", "replies".
 	Things, Replies string
-	// Begun follows "1,000 calls": they were begun, or are of streams.
+	// Begun follows "1,000 calls", and says that they began, or that they belong to streams.
 	Begun string
-	// Made says of one that it was: "call was made".
+	// Made says that one was made: "call was made".
 	Made string
-	// Streamed: one request asks for all, so that only what is received tells of each.
+	// Streamed reports that one request asks for all events, so that only received data is about each.
 	Streamed bool
-	// Raw: there is a raw driver, to be recommended where the other is too slow.
+	// Raw reports that there is a raw driver, which is recommended if the other is too slow.
 	Raw bool
-	// Renewed: connections opened while measuring are of the load itself, and no sign of what stands before a target.
+	// Renewed reports that connections opened during the measurement belong to the load itself, and say nothing about
+	// a proxy in front of a target.
 	Renewed bool
-	// Fewer is what lets the generator do less, and Remedy what to do about wrong replies; "" is what is usual.
+	// Fewer says how to reduce the generator's work, and Remedy what to do about wrong replies; "" is the usual
+	// advice.
 	Fewer, Remedy string
 }
 
-// Subject is what the gates are applied to: an arm's trials under a load.
+// Subject is what gates are applied to: an arm's trials under a load.
 type Subject struct {
 	Result *result.Result
 	Arm    int
@@ -51,14 +51,14 @@ type Subject struct {
 	Trials []*result.Trial
 	Rounds []int // of each trial, from 0
 	All    Totals
-	// Floorless is why there is no floor to compare with, if nobody measured one.
+	// Floorless says why there is no floor to compare with, if none was measured.
 	Floorless string
 	State     *claim.ArmState
-	// The times of all trials' calls together; nil until asked for.
+	// The times of all trials' calls together; nil until they are needed.
 	responses, services, lags, owns *stat.Histogram
 }
 
-// together returns what into points at, merging it from all trials the first time.
+// together returns the histogram at into. On first use it is merged from all trials.
 func (s *Subject) together(into **stat.Histogram, of func(*result.Trial) *stat.Histogram) *stat.Histogram {
 	if *into == nil {
 		*into = grid.Merge(s.Trials, of)
@@ -74,8 +74,8 @@ func (s *Subject) lag() *stat.Histogram { return s.together(&s.lags, metric.Lag)
 
 func (s *Subject) own() *stat.Histogram { return s.together(&s.owns, OwnLag) }
 
-// Add appends a check. What to change is left out where there is nothing to,
-// and numbers that no file can hold are made 0.
+// Add appends a check. It drops the advice if there is nothing to change, and replaces numbers that JSON cannot hold
+// by 0.
 func (s *Subject) Add(c claim.Check) {
 	if c.OK && !c.Limited {
 		c.Fix = ""
@@ -87,7 +87,7 @@ func (s *Subject) Add(c claim.Check) {
 	s.State.Checks = append(s.State.Checks, c)
 }
 
-// Each reads a gate in every round. A round that cannot be read is left out.
+// Each reads a gate's value in every round. A round without a reading is left out.
 func (s *Subject) Each(read func(round int,
 	t *result.Trial) (value float64, ok, known bool),
 ) (readings []claim.Reading, failed int) {
@@ -153,7 +153,7 @@ func Sum(trials []*result.Trial) Totals {
 	return all
 }
 
-// Failures tells in how many rounds an arm failed, and the first reason; nothing where it did not. of has the failures
+// Failures says in how many rounds an arm failed, with the first reason; nil if it did not. of returns the failures
 // of a round.
 func Failures(arm, rounds int, of func(round int) []result.Failure) []string {
 	n, why := 0, ""

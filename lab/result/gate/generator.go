@@ -12,27 +12,25 @@ import (
 
 // Limits on the generator itself (docs/concepts/checks.md).
 const (
-	// generatorShare of its cores' time is what it may use: what uses more
-	// queues in front of itself, and shows times of its own. It bounds nothing
-	// where one call is in flight at a time: the client's work is part of that
-	// call, as it is for a user, and there is no other to hold up. Reading a
-	// list of megabytes uses a core whole.
+	// generatorShare is the share of its cores' time that the generator may use. A busier generator queues its own
+	// calls and measures its own delays. It is no bound if only one call is in flight at a time. Then the client's
+	// work is part of that call, as it is for a user, and no other call can be delayed. Reading a list of megabytes
+	// uses a whole core.
 	generatorShare = 0.7
-	// waitShare of the wall time is what its threads may wait for somebody
-	// else to leave their CPU. See foreignWait for why not 1 %.
+	// waitShare is the share of wall time in which the generator's threads may wait for other processes to leave
+	// their CPU. See foreignWait for why it is not 1 %.
 	waitShare = 0.1
-	// pauseFloor and pauseShare, of the median, bound the pauses that garbage
-	// collection makes, as lateness is bounded: a pause is lateness.
+	// pauseFloor and pauseShare (of the median) bound the pauses of garbage collection as lateness is bounded,
+	// because a pause is lateness.
 	pauseFloor = claim.LagFloor
 	pauseShare = claim.LagShare
-	// hitShare of calls may meet a pause of any length: what moves no median
-	// and as much as gate 1 leaves out.
+	// hitShare is the share of calls that may meet a pause of any length: it affects no median, and as much is
+	// excluded by gate 1.
 	hitShare = 0.01
 )
 
-// Generator applies the gates on the driver's process, round by round. They
-// speak of times and throughput; what a call costs in CPU, bytes or
-// allocations stays the same when the generator is short of time.
+// Generator applies the gates on the driver's process, round by round. They cover times and throughput. CPU, bytes
+// and allocations per call do not change when the generator is short of CPU time.
 func (s *Subject) Generator() {
 	cores := s.Cores(s.Result.Placement.DriverCPUs)
 	if cores > 0 {
@@ -44,7 +42,7 @@ func (s *Subject) Generator() {
 	s.generatorPauses()
 }
 
-// Used is what the driver used of a trial, nil where that was not recorded.
+// Used is what the driver used in a trial; nil if that was not recorded.
 func Used(t *result.Trial) *result.Usage {
 	if t.Driver == nil || t.Driver.Wall <= 0 {
 		return nil
@@ -55,7 +53,7 @@ func Used(t *result.Trial) *result.Usage {
 // GeneratorCPU checks that the driver did not use all of its cores.
 func (s *Subject) GeneratorCPU(cores int) {
 	at := s.Result.Placement
-	beside := len(at.RelayCPUs) > 0 && slices.Equal(at.RelayCPUs, at.DriverCPUs) // calls queue before the two together
+	beside := len(at.RelayCPUs) > 0 && slices.Equal(at.RelayCPUs, at.DriverCPUs) // calls queue for both together
 	readings, failed := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		u := Used(t)
 		if u == nil {
@@ -70,20 +68,20 @@ func (s *Subject) GeneratorCPU(cores int) {
 	})
 	who, it := "the generator", "it"
 	if beside {
-		who, it = "the generator, with the network's relay beside it,", "it, with the network's relay beside it,"
+		who, it = "the generator, together with the network's relay,", "it, together with the network's relay,"
 	}
 	s.shares(result.GeneratorCPU, readings, failed, generatorShare, "of its cores' time",
 		who+" used up to %s of its cores' time", "generator too busy: "+it+" used up to %s of its cores' time",
 		s.lighter("--driver raw, ")+s.Manner.Fewer)
 }
 
-// lighter is the advice to take the lighter driver; "" where the arm has it, or there is none.
+// lighter returns the advice to use the lighter driver, or "" if the arm uses it or there is none.
 func (s *Subject) lighter(advice string) string {
 	arms := s.Result.Plan.Arms
 	return words.Choose(!s.Manner.Raw || s.Arm < len(arms) && arms[s.Arm].Raw(), "", advice)
 }
 
-// GeneratorWaits looks at how long the driver's threads waited for a CPU.
+// GeneratorWaits checks how long the driver's threads waited for a CPU.
 func (s *Subject) GeneratorWaits(cores int) {
 	readings, failed := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		u := Used(t)
@@ -100,7 +98,7 @@ func (s *Subject) GeneratorWaits(cores int) {
 		words.Choose(s.Result.Shares(s.Arm),
 			"keep the server off the load generator's cores: give its process with pid= beside target= (load: --pid), "+
 				"and --pin auto; else ", "")+
-			"stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own")
+			"stop other programs (wirelab doctor names them), or let --pin auto give it a separate core")
 	if !known {
 		return
 	}
@@ -113,17 +111,15 @@ func (s *Subject) GeneratorWaits(cores int) {
 	s.Add(c)
 }
 
-// foreignWait is the share of time in which the driver was kept from running
-// by others, as near as the kernel tells. It counts all waiting of a process's
-// threads, for each other too, and the time that an idle CPU takes to wake:
-// on a virtual machine that was idle but for the experiment this came to 25 to
-// 55 % of the wall time, so a limit of 1 % on it would refuse everything. What
-// others used of the driver's cores is known apart, from ticks of 10 ms. Each
-// of the two is at least the waiting that is meant, so the smaller one is
-// taken. Ticks make it wrong by 2 to 3 % of a round's half second; hence 10 %.
+// foreignWait is the share of time in which other processes kept the driver from running, as precisely as the kernel
+// reports it. The waiting time of a process's threads also includes waiting for each other, and the time that an idle
+// CPU needs to wake up. On a virtual machine that was idle except for the experiment, this was 25 to 55 % of the wall
+// time, so a limit of 1 % would refuse everything. The CPU time of other processes on the driver's cores is known
+// separately, from ticks of 10 ms. Each of the two values is an upper bound of the waiting in question, so the
+// smaller one is used. Ticks make it wrong by 2 to 3 % of a round's half second; hence 10 %.
 //
-// The server's CPU time is not others', where the two were told to share cores,
-// nor is the database's, as far as it may run there.
+// The server's CPU time does not count as others' if the two were meant to share cores. The database's does not
+// either, as far as it may run there.
 func foreignWait(r *result.Result, t *result.Trial, cores int) float64 {
 	driver, pinned := t.Driver, r.Placement.DriverCPUs
 	others := float64(driver.Others)
@@ -136,14 +132,14 @@ func foreignWait(r *result.Result, t *result.Trial, cores int) float64 {
 	return waitedFor(driver, others, cores)
 }
 
-// waitedFor is the share of time in which a process waited for others, who used so many nanoseconds of its cores.
+// waitedFor is the share of time in which a process waited for others, which used others nanoseconds of its cores.
 func waitedFor(u *result.Usage, others float64, cores int) float64 {
 	wall := float64(u.Wall)
 	return max(0, min(float64(u.Waited)/wall, others/(float64(cores)*wall)))
 }
 
-// shareOn is the share of what runs on some cores, all alike, that is on
-// others; nil is all cores.
+// shareOn is the share of the CPUs in cpus that is also in others; nil means all cores. It assumes equal use of all
+// cores.
 func shareOn(cpus, others []int) float64 {
 	if len(others) == 0 || len(cpus) == 0 {
 		return 1
@@ -157,9 +153,9 @@ func shareOn(cpus, others []int) float64 {
 	return float64(both) / float64(len(cpus))
 }
 
-// generatorPauses compares the pauses of garbage collection with the median,
-// in rounds in which they can have hit more than a few calls. Where that bound is passed in too many rounds, it is
-// judged by what the pauses can have moved, as lateness is: the bound is on what they might do.
+// generatorPauses compares the pauses of garbage collection with the median, in rounds in which they can have
+// affected more than a few calls. If too many rounds exceed that bound, the check is judged by the possible effect of
+// the pauses, as for lateness.
 func (s *Subject) generatorPauses() {
 	median := time.Duration(s.service().Quantile(0.5))
 	limit := max(pauseFloor, time.Duration(pauseShare*float64(median)))
@@ -195,9 +191,10 @@ func (s *Subject) generatorPauses() {
 	s.Add(c)
 }
 
-// pausedBy is by which share of its value pauses can have moved a quantile of a trial at most. They made a share of the
-// calls longer, each by no more than a pause. Without them the quantile q was no lower than that of q less the
-// share is now, had it been the quickest calls that were hit; and no lower than a pause below what it is.
+// pausedBy is the maximum share of its value by which pauses can have raised a quantile of a trial. They made a share
+// of the calls longer, each by at most a pause. Without them, the quantile q would have been no lower than the
+// present quantile of q minus that share (if the fastest calls were affected), and no lower than a pause below its
+// value.
 func pausedBy(t *result.Trial, q float64) (share float64, known bool) {
 	u := Used(t)
 	if u == nil || t.Calls() == 0 || t.Service == nil || t.Service.Count() == 0 {
@@ -214,8 +211,8 @@ func pausedBy(t *result.Trial, q float64) (share float64, known bool) {
 	return float64(min(int64(u.PauseP99), is-least)) / float64(is), true
 }
 
-// Hit is the share of a trial's calls that can have met a pause: each
-// collection pauses twice, and holds up the calls in flight at the time.
+// Hit is the share of a trial's calls that can have met a pause. Each collection pauses twice, and delays the calls
+// in flight at that time.
 func Hit(t *result.Trial, u *result.Usage) float64 {
 	return 2 * float64(result.Count(u.GarbageCycles)) * flight(t) / float64(t.Calls())
 }
@@ -229,7 +226,7 @@ func (s *Subject) shares(gate result.Gate, readings []claim.Reading, failed int,
 	}
 }
 
-// sharing is a check of a share that is judged round by round; known is false without readings.
+// sharing returns a check of a share that is judged round by round. known is false without readings.
 func sharing(gate result.Gate, readings []claim.Reading, failed int, limit float64,
 	unit, passed, spoiled, fix string,
 ) (_ claim.Check, known bool) {

@@ -10,15 +10,15 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Limits on how what a call costs the server may move within a round.
+// Limits on how the cost of a call for the server may change within a round.
 const (
-	halvesAlpha = 0.01 // of the sign test over rounds
-	halvesShare = 0.03 // below it nobody would look: it is within the margin of "equivalent"
+	halvesAlpha = 0.01 // the level of the sign test over rounds
+	halvesShare = 0.03 // smaller changes are within the margin of "equivalent"
 )
 
-// Settled compares what a call cost the server in the second half of each round's slices with
-// the first. A server that got cheaper in nearly all rounds was not warm, whatever its
-// warm-up said. One that got dearer is marked: its data may grow, and then no warm-up helps.
+// Settled compares the server's cost of a call in the second half of each round's slices with that in the first half.
+// A server that became cheaper in nearly all rounds was not warm, whatever its warm-up reported. One that became more
+// expensive is marked: its data may grow, and then no warm-up helps.
 func (s *Subject) Settled() {
 	fell, rose, sum := 0, 0, 0.0
 	readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {

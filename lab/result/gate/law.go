@@ -13,37 +13,32 @@ import (
 	"wirelab/lab/stat"
 )
 
-// The law of arrivals is that of the times between sends. Sends are late now
-// and then, by what gate 1 allows, and of 20,000 gaps the Anderson-Darling
-// test sees lateness of a hundredth of a gap, which harms nobody. So its limit
-// makes room for two things, both from simulation (Poisson arrivals with
-// exponential lateness of 0.005 to 1 gaps on average, and with stalls of 2 to
-// 50 gaps in 0.2 to 0.8 % of the time):
+// The gate on the distribution of arrivals tests the times between sends. Sends are sometimes late, within the limits
+// of gate 1. With 20,000 gaps, the Anderson-Darling test detects lateness of a hundredth of a gap, which does no
+// harm. So the limit allows for two effects, both from simulation (Poisson arrivals with exponential lateness of
+// 0.005 to 1 gaps on average, and with stalls of 2 to 50 gaps in 0.2 to 0.8 % of the time):
 //
-//   - lawPower: more gaps than this do not make it stricter. Stalls that no
-//     more than 1 % of calls met, so that gate 1 does not see them, stay below.
-//   - lateFactor: for each gap and squared lateness (its 99th percentile, in
-//     mean gaps) the statistic grows by 0.03 to 0.05, and by up to 0.27 where
-//     calls that are due together are sent at the same nanosecond.
+//   - lawPower: the test does not become stricter with more gaps than this. Stalls that affect no more than 1 %
+//     of calls, which gate 1 does not detect, stay below the limit.
+//   - lateFactor: for each gap and squared lateness (its 99th percentile, in mean gaps) the statistic grows by
+//     0.03 to 0.05, and by up to 0.27 if calls that are due together are sent in the same nanosecond.
 //
-// With hardly any lateness what is refused is a law as far off as one that
-// keeps 5 % of the mean between any two calls; equal gaps are refused until
-// lateness is 1.2 mean gaps. Beyond that the gate says nothing, and gate 1 all.
+// With hardly any lateness, the gate refuses distributions as far off as one that keeps 5 % of the mean between any
+// two calls. Equal gaps are refused until lateness is 1.2 mean gaps. Beyond that this gate says nothing, and only
+// gate 1 applies.
 const (
 	lawPower   = 1000
 	lateFactor = 0.3
-	// evenSpread is the coefficient of variation that equal gaps may have;
-	// trimmed gaps at each end are left out of it, as gate 1 leaves out 1 % of
-	// calls. Lateness between 0 and l spreads gaps by l/√2 at most.
+	// evenSpread is the allowed coefficient of variation of equal gaps. trimmed gaps at each end are excluded from
+	// it, as gate 1 excludes 1 % of calls. Lateness between 0 and l spreads gaps by at most l/√2.
 	evenSpread = 0.05
-	// lateBeyond is the lateness, in mean gaps, from which on gaps tell nothing.
+	// lateBeyond is the lateness, in mean gaps, above which gaps mean nothing.
 	lateBeyond = 1.2
 	trimmed    = 0.01
 )
 
-// Law applies the gate on the times between sends, where they have a law that
-// can be tested. Of recorded and log-normal arrivals each call's own lateness
-// tells all there is: see lateness.
+// Law applies the gate on the times between sends, if they have a distribution that can be tested. For recorded and
+// log-normal arrivals, the lateness of each call is enough: see lateness.
 func (s *Subject) Law() {
 	if a := s.Load.Arrivals; a == plan.LogNormal || s.Load.Recording.Given() {
 		return
@@ -55,7 +50,7 @@ func (s *Subject) Law() {
 	gaps := grid.Merge(s.Trials, func(t *result.Trial) *stat.Histogram { return t.Gaps })
 	value, limit, known := of(gaps, s.lateGaps(s.lag(), s.All.Planned, s.All.Window))
 	if !known {
-		return // not recorded, too few, or so late that gate 1 has it all
+		return // not recorded, too few, or so late that gate 1 decides
 	}
 	readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		v, most, known := of(t.Gaps, s.lateGaps(t.Lag, t.Planned, time.Duration(max(t.Window, 0))))
@@ -95,7 +90,7 @@ func lawPoisson(gaps *stat.Histogram, late float64) (a2, limit float64, known bo
 		!math.IsInf(a2, 0)
 }
 
-// lawEven is the spread of gaps that are to be equal, and its limit.
+// lawEven is the spread of gaps that should be equal, and its limit.
 func lawEven(gaps *stat.Histogram, late float64) (spread, limit float64, known bool) {
 	if gaps == nil || gaps.Count() < 2 || late > lateBeyond {
 		return 0, 0, false
@@ -103,7 +98,7 @@ func lawEven(gaps *stat.Histogram, late float64) (spread, limit float64, known b
 	low, high := float64(gaps.Quantile(trimmed)), float64(gaps.Quantile(1-trimmed))
 	n, sum, squares := 0.0, 0.0, 0.0
 	for _, b := range gaps.Buckets() {
-		// What is beyond either end counts as if it were at it.
+		// Gaps beyond either end count as if they were at that end.
 		v := min(max((float64(b.Low)+float64(b.High))/2, low), high)
 		n += float64(b.Count)
 		sum += v * float64(b.Count)

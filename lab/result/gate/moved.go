@@ -11,11 +11,11 @@ import (
 	"wirelab/lab/stat"
 )
 
-// shifts reports whether figures are judged one by one, and have room for what moved them. What was reported of results
-// before is judged as it was then, so that whoever makes such a report again gets the same.
+// shifts reports whether figures are judged one by one, with intervals widened for disturbances. Older results are
+// judged as before, so that an old report can be reproduced.
 func (s *Subject) shifts() bool { return s.Result.Minor >= 2 }
 
-// flight is how many calls of a trial were in flight on average, by Little's law; at least one.
+// flight is the average number of calls of a trial in flight, by Little's law; at least one.
 func flight(t *result.Trial) float64 {
 	if h := t.Service; h != nil && h.Count() > 0 && t.Window > 0 {
 		return max(1, h.Mean()*float64(t.OK)/float64(t.Window))
@@ -23,10 +23,10 @@ func flight(t *result.Trial) float64 {
 	return 1
 }
 
-// delayed is by how many nanoseconds a trial's calls can have been longer, on average, since somebody waited for a CPU
-// for some time in all, in stretches of so much on average. A wait holds up the call that it is for, and those whose
-// turn comes meanwhile: as many as come in a stretch, but no more than are in flight. Where nobody counted
-// the stretches, those in flight are taken.
+// delayed is the average number of nanoseconds by which a trial's calls can have been longer, because a process
+// waited for a CPU. waited is the total waiting time, and stretch the average duration of one wait. A wait delays the
+// call that it is for and the calls that become due during it: as many as arrive in a stretch, but at most those in
+// flight. If stretch is unknown, the number in flight is used.
 func delayed(t *result.Trial, waited, stretch time.Duration) float64 {
 	calls, held := float64(t.Calls()), flight(t)
 	if calls == 0 {
@@ -38,10 +38,11 @@ func delayed(t *result.Trial, waited, stretch time.Duration) float64 {
 	return float64(waited) * held / calls
 }
 
-// movedAtMost is by which share of itself a quantile can be too high, if calls were longer by a mean of so many
-// nanoseconds. By Markov's inequality no more than a share mean/x of the calls was longer by more than x, so that
-// without it the quantile q was no lower than that of q − mean/x is now, less x. This is so of each x, and the best is
-// taken. Of the mean it is the mean's share; 0 ≤ q < 1.
+// movedAtMost is the maximum share of itself by which a quantile can be too high, if calls were longer by mean
+// nanoseconds on average. By Markov's inequality, at most a share mean/x of the calls was longer by more than x. So
+// without the delay, the quantile q was no lower than the present quantile of q − mean/x, minus x. This holds for
+// each x, and the best bound is used. For q = 0, which stands for the mean, it is mean divided by the mean. 0 ≤ q <
+// 1.
 func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
 	if q == 0 {
 		return min(1, mean/max(1, h.Mean()))
@@ -59,16 +60,16 @@ func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
 	return least / is
 }
 
-// judge says of a check that passed its bound in too many rounds what became of it: the bound is on what something
-// might do, and by tells what it can have done to a figure of a trial. Figures that it moved by little are kept. Where
-// no trial tells, the check fails for all.
+// judge judges a check that exceeded its bound in too many rounds by the effect. The bound is about what a
+// disturbance might do; by returns how much it can have changed a figure of a trial. Figures that changed little are
+// kept. If by is unknown for every trial, the check fails for all figures.
 func (s *Subject) judge(c *claim.Check, did string, by func(t *result.Trial, q float64) (share float64, known bool)) {
-	at, most := -1.0, 0.0 // the figure that was moved most, for what it may be
+	at, most := -1.0, 0.0 // the figure that changed most, relative to its limit
 	limit, ok := claim.MovedShare, true
-	var pool *result.Trial // nil until asked for
+	var pool *result.Trial // nil until it is needed
 	for _, q := range shifted() {
 		if q > 0 && !stat.Tail(q, s.rounded()).OK() {
-			continue // it is not published anyhow
+			continue // it is not published anyway
 		}
 		sum, n := 0.0, 0
 		for _, t := range s.Trials {
@@ -84,8 +85,7 @@ func (s *Subject) judge(c *claim.Check, did string, by func(t *result.Trial, q f
 		if pool == nil && s.pools() && n == len(s.Trials) {
 			pool = s.pool()
 		}
-		// A mean is that of the rounds. A quantile is of all their calls together, and is judged by what became of
-		// those.
+		// A mean is that of the rounds. A quantile is that of all their calls together, so it is judged by those.
 		if q > 0 && pool != nil {
 			if together, known := by(pool, q); known {
 				share = together
@@ -117,7 +117,7 @@ func (s *Subject) judge(c *claim.Check, did string, by func(t *result.Trial, q f
 		s.limitWords())
 }
 
-// rounded are the trials' times, as quantiles are published of them.
+// rounded returns the trials' response times, of which quantiles are published.
 func (s *Subject) rounded() []*stat.Histogram {
 	all := make([]*stat.Histogram, len(s.Trials))
 	for i, t := range s.Trials {
@@ -129,7 +129,7 @@ func (s *Subject) rounded() []*stat.Histogram {
 	return all
 }
 
-// limitWords say what a figure may have been moved by.
+// limitWords describes the limit on the change of a figure.
 func (s *Subject) limitWords() string {
 	if s.floors() {
 		return fmt.Sprintf("%s, or %v", phrases.Percent(claim.MovedShare), phrases.Brief(claim.LagFloor))
@@ -144,9 +144,9 @@ func quantileName(q float64) string {
 	return fmt.Sprintf("p%.4g", 100*q)
 }
 
-// hindered is by which share of itself a trial's figure can be too high, since the driver and, if it is asked for, the
-// server waited for a CPU that others had. It is not known of a server that is not ours, nor where a database's
-// processes may have waited too.
+// hindered is the share of itself by which a trial's figure can be too high, because the driver and, with server,
+// also the server waited for a CPU that other processes used. It is not known for a server whose process is not
+// observed, or if a database's processes may have waited too.
 func (s *Subject) hindered(t *result.Trial, q float64, server bool) (share float64, known bool) {
 	u := Used(t)
 	if u == nil || t.Calls() == 0 || t.Response.Count() == 0 {
@@ -164,13 +164,14 @@ func (s *Subject) hindered(t *result.Trial, q float64, server bool) (share float
 	return movedByBoth(t, q, driver, its), true
 }
 
-// serverSeen reports whether a trial tells how long the server waited for a CPU that others had.
+// serverSeen reports whether a trial records how long the server waited for a CPU that others used.
 func (s *Subject) serverSeen(t *result.Trial) bool {
 	return t.Server != nil && t.Server.Wall > 0 && t.Server.Runs > 0 &&
 		(t.Database == nil || t.Database.Processes == nil)
 }
 
-// foreignDelay is what the calls of a trial can have been longer by, since a process waited for a share of the time.
+// foreignDelay is how much longer the calls of a trial can have been, because a process waited for a share of the
+// time.
 func foreignDelay(t *result.Trial, u *result.Usage, share float64) float64 {
 	stretch := time.Duration(0)
 	if u.Runs > 0 {
@@ -179,7 +180,8 @@ func foreignDelay(t *result.Trial, u *result.Usage, share float64) float64 {
 	return delayed(t, time.Duration(share*float64(u.Wall)), stretch)
 }
 
-// serverWait is foreignWait of the server. The driver is no other, where the two were told to share cores.
+// serverWait is foreignWait for the server. The driver does not count as another process if the two were meant to
+// share cores.
 func serverWait(r *result.Result, t *result.Trial, cores int) float64 {
 	others := float64(t.Server.Others)
 	if len(r.Placement.ServerCPUs) == 0 {

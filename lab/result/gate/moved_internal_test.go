@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Whatever delays are added to whichever calls, no quantile is moved by more than is said, but for the width of a
+// Whatever delays are added to whichever calls, no quantile moves by more than the bound, except for the width of a
 // histogram's buckets.
 func TestMovedAtMost(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestMovedAtMost(t *testing.T) {
 	}
 }
 
-// A wait holds up those whose turn comes meanwhile, and no more than are in flight.
+// A wait delays the calls that become due during it, and at most those in flight.
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	h := &stat.Histogram{}
@@ -60,7 +60,7 @@ func TestDelayed(t *testing.T) {
 	trial := &result.Trial{OK: 1000, Window: plan.Duration(10 * time.Second), Service: h} // 10 in flight, 100 a second
 	for _, c := range []struct {
 		stretch time.Duration
-		want    float64 // calls held up by a wait
+		want    float64 // calls delayed by a wait
 	}{{0, 10}, {time.Millisecond, 1.1}, {10 * time.Millisecond, 2}, {time.Second, 10}} {
 		got := delayed(trial, time.Second, c.stretch) * 1000 / 1e9
 		if got < c.want*0.97 || got > c.want*1.03 {
@@ -69,7 +69,7 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// What was moved by little stays, with room for it in the interval; what was moved by much is refused, and alone.
+// A figure that moved little is kept with a wider interval. A figure that moved much is refused, and no other.
 func TestFiguresAreJudgedOneByOne(t *testing.T) {
 	t.Parallel()
 	check := claim.Check{

@@ -10,26 +10,22 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Limits on what else the machine did in a round. Arms take turns within a
-// round and differences are taken within it, so what comes and goes widens
-// intervals and shifts none (docs/concepts/claims.md: 3 to 6 % false differences on a
-// busy machine, where 5 % are meant). The limits are about times as such, and
-// spare what a call costs in CPU, bytes or allocations.
+// Limits on other activity of the machine in a round. Arms alternate within a round and differences are taken within
+// it, so temporary disturbances widen intervals but do not shift them (docs/concepts/claims.md: 3 to 6 % false
+// differences on a busy machine, where 5 % are intended). The limits concern times, and not CPU, bytes or allocations
+// per call.
 const (
-	// stealShare: the hypervisor stops a CPU for milliseconds at a time, with
-	// no trace in the process; above 5 % every 20th call, and so p90 and
-	// beyond, is one that it made.
+	// StealShare is the allowed steal time. The hypervisor stops a CPU for milliseconds at a time, invisibly to the
+	// process. Above 5 %, every 20th call, and so p90 and beyond, is affected.
 	StealShare = 0.05
-	// neighbourShare of the CPUs used by others marks times as those of a busy
-	// machine; neighbourLimit makes them invalid: others then have as much of
-	// the CPUs as server or driver can have at all.
+	// neighbourShare is the share of the CPUs above which use by others marks times as those of a busy machine. Above
+	// NeighbourLimit they are invalid: others then use as much of the CPUs as server or driver can at most.
 	neighbourShare = 0.1
 	NeighbourLimit = 0.5
 )
 
-// Noise applies the gates on the machine, to the rounds that the arm was in.
-// Pressure has none: the experiment's own tasks, which wait for each other, are
-// in it, and so are preemptions'. Both are stored and shown.
+// Noise applies the gates on the machine to the rounds of the arm. Pressure has no gate: it includes the experiment's
+// own tasks, which wait for each other. Neither do preemptions. Both are stored and shown.
 func (s *Subject) Noise() {
 	s.clock()
 	throttled, held := s.Each(func(n int, _ *result.Trial) (float64, bool, bool) {
@@ -40,8 +36,8 @@ func (s *Subject) Noise() {
 		most := worst(throttled, false)
 		s.Add(claim.Check{
 			Gate: result.Throttling, OK: held == 0, Value: most, Unit: "µs", Rounds: throttled,
-			Detail: words.Choose(held == 0, "the control group was never held back",
-				fmt.Sprintf("the control group was held back %s, for up to %v: its quota of CPU was used up",
+			Detail: words.Choose(held == 0, "the control group was never throttled",
+				fmt.Sprintf("the control group was throttled %s, for up to %v: its quota of CPU was used up",
 					words.InRounds(held, len(throttled)), words.Brief(time.Duration(most*1e3)))),
 			Fix: "raise or remove the quota of the control group or container (cpu.max, --cpus)",
 		})
@@ -54,8 +50,8 @@ func (s *Subject) Noise() {
 	}
 	readings, failed := share(func(n result.Noise) float64 { return n.Steal }, StealShare)
 	s.shares(result.Steal, readings, failed, StealShare, "of the CPUs' time",
-		"the hypervisor took up to %s of the CPUs", "machine not there: the hypervisor took up to %s of the CPUs",
-		"another machine or a dedicated one; at least another hour")
+		"the hypervisor took up to %s of the CPUs", "machine not available: the hypervisor took up to %s of the CPUs",
+		"use another machine or a dedicated one, or at least another time of day")
 	s.neighbours(share(func(n result.Noise) float64 { return n.Others }, neighbourShare))
 }
 
@@ -69,7 +65,7 @@ func (s *Subject) neighbours(readings []claim.Reading, busy int) {
 			full++
 		}
 	}
-	fix := s.Result.WhoElse("stop what else runs here: wirelab doctor names it")
+	fix := s.Result.WhoElse("stop other programs: wirelab doctor names them")
 	_, held := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		seen := s.shifts() && s.serverSeen(t) && Used(t) != nil
 		return 0, !seen || serverWait(s.Result, t, s.Cores(s.Result.Placement.ServerCPUs)) <= waitShare, true
@@ -97,7 +93,7 @@ func (s *Subject) neighbours(readings []claim.Reading, busy int) {
 		return
 	}
 	if s.shifts() {
-		// What a cache is worth that others fill is not seen: what is kept is marked at least.
+		// The effect of others on shared caches is not visible, so figures that are kept are at least marked.
 		s.judge(&c, c.Detail, func(t *result.Trial, q float64) (float64, bool) { return s.hindered(t, q, true) })
 		c.Limited = true
 	}
@@ -105,8 +101,8 @@ func (s *Subject) neighbours(readings []claim.Reading, busy int) {
 	s.Add(c)
 }
 
-// coarse are the clock sources that take a microsecond or more to read, or
-// tick that coarsely: the engine reads the clock twice for each call.
+// coarse reports whether a clock source takes a microsecond or more to read, or has such a resolution. The engine
+// reads the clock twice for each call.
 func coarse(source string) bool {
 	for _, slow := range []string{"hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies"} {
 		if strings.EqualFold(source, slow) {
@@ -124,7 +120,7 @@ func (s *Subject) clock() {
 	s.Add(claim.Check{
 		Gate: result.Clock, OK: !coarse(source),
 		Detail: words.Choose(!coarse(source), "the clock source is "+source,
-			"the clock source is "+source+", which is slow and coarse: its cost is in every time"),
+			"the clock source is "+source+", which is slow and coarse: every measured time includes its cost"),
 		Fix: "let the kernel use tsc or kvm-clock " +
 			"(/sys/devices/system/clocksource/clocksource0/current_clocksource)",
 	})

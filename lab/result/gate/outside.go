@@ -7,11 +7,11 @@ import (
 	"wirelab/lab/stat"
 )
 
-// pools reports whether quantiles are judged by the calls of all rounds together, of which they are made. In results of
-// an earlier wirelab they were judged by what the rounds' own were moved by, on average.
+// pools reports whether quantiles are judged by the calls of all rounds together, from which they are computed. In
+// results of an earlier wirelab they were judged by the average effect on the rounds' own quantiles.
 func (s *Subject) pools() bool { return s.Result.Minor >= 3 }
 
-// pool is the trials as one, as far as disturbances are judged by it.
+// pool is all trials as one, for the fields by which disturbances are judged.
 func (s *Subject) pool() *result.Trial {
 	all := &result.Trial{
 		Response: s.response(), Service: s.service(),
@@ -33,12 +33,13 @@ func (s *Subject) pool() *result.Trial {
 	return all
 }
 
-// floorMost is the share of a figure that the floor of its limit is at most: what may be a third too high says little.
+// floorMost is the maximum share of a figure that a limit in microseconds may allow: a figure that may be a third too
+// high says little.
 const floorMost = 1.0 / 3
 
-// limit is the share of a figure that a disturbance may have moved it by: 5 %. Where it was measured what was lost in
-// the driver it is lagFloor at least, as for lateness and pauses: that is what a machine takes now more and now less to
-// wake.
+// limit is the share of a figure by which a disturbance may have changed it: 5 %. If the time lost in the driver was
+// measured, it is at least lagFloor, as for lateness and pauses, because a machine's wake-up time varies by that
+// much.
 func (s *Subject) limit(q float64) float64 {
 	if !s.floors() {
 		return claim.MovedShare
@@ -50,7 +51,7 @@ func (s *Subject) limit(q float64) float64 {
 	return max(claim.MovedShare, min(floorMost, float64(claim.LagFloor)/max(1, is)))
 }
 
-// floors reports whether a trial's driver told what was lost in it, each time.
+// floors reports whether the time lost in the driver was measured for every trial.
 func (s *Subject) floors() bool {
 	for _, t := range s.Trials {
 		if _, known := lostInDriver(t, 0); !known {
@@ -60,9 +61,9 @@ func (s *Subject) floors() bool {
 	return s.Result.Minor >= 3 && len(s.Trials) > 0
 }
 
-// lostInDriver is by which share of itself a trial's figure is too high, at most, by all that its driver did:
-// no call would have taken less than its Outside if the driver had never waited, so that no quantile would have
-// been lower. known is false where nobody measured it.
+// lostInDriver is the maximum share of itself by which a trial's figure is too high because of its driver. No call
+// would have taken less than its Outside if the driver had never waited, so no quantile would have been lower. known
+// is false if it was not measured.
 func lostInDriver(t *result.Trial, q float64) (share float64, known bool) {
 	h := t.Outside
 	if h.Count() == 0 || t.Response.Count() != h.Count() {
@@ -75,7 +76,7 @@ func lostInDriver(t *result.Trial, q float64) (share float64, known bool) {
 	return min(1, max(0, (is-was)/max(1, is))), true
 }
 
-// least is the lower one of a bound and what was measured of the driver: each is at least what was moved.
+// least is the smaller of a bound and the measured loss in the driver: each is an upper bound of the effect.
 func least(bound float64, known bool, t *result.Trial, q float64) (share float64, isKnown bool) {
 	if lost, measured := lostInDriver(t, q); measured {
 		if !known || lost < bound {
@@ -85,12 +86,12 @@ func least(bound float64, known bool, t *result.Trial, q float64) (share float64
 	return bound, known
 }
 
-// shifted are the figures that a disturbance is judged by, in this order. A p90 is within what is said of them.
+// shifted are the figures by which a disturbance is judged, in this order. A p90 is covered by them.
 func shifted() []float64 { return []float64{0, 0.5, 0.9, 0.99, 0.999} }
 
-// movedByBoth is by which share of itself a trial's figure can be too high, if calls were longer by so many nanoseconds
-// on average for what the driver waited, and for what the server did. Where it was measured what was lost in the
-// driver, calls took as long as they were outside without it, and what the server waited is in that.
+// movedByBoth is the share of itself by which a trial's figure can be too high, if the driver's waiting and the
+// server's waiting made calls longer by these average numbers of nanoseconds. If the loss in the driver was measured,
+// calls without it took as long as outside of the driver, and that includes the server's waiting.
 func movedByBoth(t *result.Trial, q, driver, server float64) float64 {
 	bound := movedAtMost(t.Response, q, driver+server)
 	if lost, measured := lostInDriver(t, q); measured {

@@ -11,13 +11,13 @@ import (
 	"wirelab/lab/stat"
 )
 
-// waited is a trial whose calls the driver and the server kept waiting, and what it would have been without either.
+// waited is a trial whose calls waited for the driver and the server, and the same trial without either.
 func waited(random *rand.Rand) (t *result.Trial, honest *stat.Histogram, driver, server float64) {
 	n := 200 + random.IntN(2000)
 	base, spread := 1e5*(1+100*random.Float64()), random.Float64()*random.Float64()
 	driverShare, serverShare := random.Float64(), 0.2*random.Float64()*random.Float64()
 	driverWorst, serverWorst := base*3*random.Float64(), base*random.Float64()
-	unknown := 0.05 * random.Float64() // of these nobody knows how long they were outside
+	unknown := 0.05 * random.Float64() // the share of calls for which the time outside is unknown
 	two := random.IntN(2) == 0
 	t = &result.Trial{OK: uint64(n), Response: &stat.Histogram{}, Outside: &stat.Histogram{}}
 	honest = &stat.Histogram{}
@@ -45,8 +45,8 @@ func waited(random *rand.Rand) (t *result.Trial, honest *stat.Histogram, driver,
 	return t, honest, driver / float64(n), server / float64(n)
 }
 
-// Whatever laws, waits and unknown calls there are, no figure was moved by more than is said of both together, and less
-// is said than without measuring.
+// For all distributions, waits and unknown calls, no figure moved by more than the bound for both together, and the
+// bound is smaller than without the measurement.
 func TestMovedByBoth(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -76,7 +76,7 @@ func TestMovedByBoth(t *testing.T) {
 	}
 }
 
-// What was lost in the driver is not known unless it is of each call; then the lower one of two bounds holds.
+// The time lost in the driver is unknown unless it is known for each call. Then the smaller of two bounds holds.
 func TestLostInDriver(t *testing.T) {
 	t.Parallel()
 	trial := &result.Trial{OK: 1000, Response: &stat.Histogram{}}
@@ -106,7 +106,8 @@ func TestLostInDriver(t *testing.T) {
 	}
 }
 
-// A driver that was kept for a third of the time in one round of three, as neighbours do, has told what came of it.
+// If a driver was held up for a third of the time in one round of three, as by other processes, the effect was
+// measured.
 func TestWaitsAreJudgedByWhatWasLost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -160,8 +161,8 @@ func TestWaitsAreJudgedByWhatWasLost(t *testing.T) {
 	}
 }
 
-// A quantile is of the calls of all rounds together. A round in which most calls were kept waiting moves its own median
-// by much, and that of all by little.
+// A quantile is that of the calls of all rounds together. A round in which most calls waited moves its own median
+// much, and that of all rounds little.
 func TestQuantilesAreJudgedTogether(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,23 +13,22 @@ import (
 	"wirelab/lab/stat"
 )
 
-// What no measurement may contradict.
+// Limits on what no measurement may contradict.
 const (
 	littleShare = 0.02 // Little's law
-	// cpuShare is how far CPU time may be beyond cores times wall time: the two
-	// are read one after the other, microseconds apart in tens of milliseconds.
+	// cpuShare is how far CPU time may exceed cores times wall time: the two are read one after the other,
+	// microseconds apart within tens of milliseconds.
 	cpuShare = 0.01
-	// endedTicks is by how much a slice's reading of a database's processes may
-	// be too high since some of them ended: their times are counted in ticks,
-	// two of which may show late.
+	// endedTicks is by how much a slice's reading of a database's processes may be too high because some of them
+	// ended: their times are counted in ticks, two of which may appear late.
 	endedTicks = plan.Duration(20 * time.Millisecond)
-	// A throughput above the null responder's is an error only if it is so for
-	// sure: the floor is one short slice in each round.
+	// A throughput above the null responder's is an error only if it is statistically certain: the floor is one short
+	// slice in each round.
 	ceilingAlpha = 0.01
 	ceilingShare = 0.02
 )
 
-// Physics applies the gates on what cannot be.
+// Physics applies the gates on physically impossible values.
 func (s *Subject) Physics() {
 	if !s.Load.Open() && s.All.Window > 0 {
 		s.little()
@@ -41,15 +40,13 @@ func (s *Subject) Physics() {
 	}
 }
 
-// inFlight is how many calls were in flight by Little's law: calls times response time is
-// calls in flight times time. A slice's edges make it a range: the last calls end after it,
-// and callers begin one after another, the last up to about a call's time after the first.
-// So it is taken over the slices and the time until those calls had ended; and over the
-// slices alone, with a call more for each caller and slice. Calls that failed were in flight
-// as long as they lasted.
+// inFlight is the number of calls in flight by Little's law: calls times response time is calls in flight times time.
+// The edges of a slice make it a range: the last calls end after it, and callers start one after another, the last up
+// to about a call's time after the first. So low is over the slices and the time until these calls had ended. high is
+// over the slices alone, with one more call for each caller and slice. Failed calls were in flight until they failed.
 type inFlight struct {
 	low, high float64
-	waited    float64 // what high lacks where the generator waited for a CPU, and nobody could call
+	waited    float64 // what high lacks because the generator waited for a CPU and could not call
 }
 
 func (s *Subject) inFlight(mean float64, calls uint64, slices int, window, drained, waited time.Duration) inFlight {
@@ -61,13 +58,13 @@ func (s *Subject) inFlight(mean float64, calls uint64, slices int, window, drain
 	}
 }
 
-// may reports whether so many can have been kept in flight.
+// may reports whether kept calls can have been in flight.
 func (f inFlight) may(kept float64) bool {
 	return f.low <= kept*(1+littleShare) && f.high+f.waited >= kept*(1-littleShare)
 }
 
-// lasted is the mean time that a trial's calls were in flight, and how many those were. It
-// is false where calls failed and the trial does not tell how long they took.
+// lasted is the mean time that a trial's calls were in flight, and their number. known is false if calls failed and
+// the trial does not record how long they took.
 func lasted(t *result.Trial) (mean float64, calls uint64, known bool) {
 	wrong := t.Wrong()
 	switch {
@@ -80,8 +77,7 @@ func lasted(t *result.Trial) (mean float64, calls uint64, known bool) {
 	return (t.Response.Mean()*float64(t.OK) + t.Failed.Mean()*float64(wrong)) / float64(calls), calls, true
 }
 
-// little compares the calls in flight with those that were to be kept. A trial that does not
-// tell all of them says nothing.
+// little compares the calls in flight with the planned number. Trials without the necessary data are ignored.
 func (s *Subject) little() {
 	kept := float64(max(s.Load.InFlight, 1))
 	var (
@@ -119,24 +115,24 @@ func (s *Subject) little() {
 		Rounds: readings,
 		Detail: words.Choose(ok,
 			fmt.Sprintf("throughput × response time is %s calls in flight, as kept", words.Span(f.low, f.high)),
-			fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept",
+			fmt.Sprintf("throughput × response time is %s calls in flight, but %.0f were kept",
 				words.Span(f.low, f.high), kept)),
-		Fix: "this is a fault of the generator: report it; until then --driver with the other driver",
+		Fix: "this is a fault of the generator: report it; until then use the other driver (--driver)",
 	})
 }
 
-// WireBytes checks that no call is made or answered without a byte, beside those of the
-// request itself where the driver tells them.
+// WireBytes checks that no call is made or answered without a byte. If the driver reports the bytes of the requests
+// themselves, they do not count.
 func (s *Subject) WireBytes() {
 	least := func(t *result.Trial) (float64, bool) {
 		calls := t.Calls()
 		if t.Wrong() > 0 {
-			calls = t.OK // a call that failed need not have been answered, nor sent
+			calls = t.OK // a failed call need not have been answered, or even sent
 		}
 		if calls == 0 || t.Told != nil {
 			return 0, false
 		}
-		if s.Manner.Streamed { // one request asks for all
+		if s.Manner.Streamed { // one request asks for all events
 			return float64(t.WireReceived) / float64(calls), true
 		}
 		return min(float64(t.WireSent)-float64(t.Payload), float64(t.WireReceived)) / float64(calls), true
@@ -155,7 +151,8 @@ func (s *Subject) WireBytes() {
 		Detail: words.Choose(failed == 0,
 			fmt.Sprintf(words.Choose(s.Manner.Streamed, "at least %s bytes came for every event",
 				"at least %s bytes moved each way for every call"), words.Thousands(uint64(few))),
-			fmt.Sprintf("%.2g bytes moved one way for each of the %s, without the request's own, %s: that cannot be",
+			fmt.Sprintf("%.2g bytes moved one way for each of the %s, without the request's own, %s: that is "+
+				"impossible",
 				few, s.things(), words.InRounds(failed, len(readings)))),
 		Fix: "the client does not use the connections that are counted: report it",
 	})
@@ -196,7 +193,7 @@ func (s *Subject) CPUTime() {
 	})
 }
 
-// Cores is how many cores a process may run on: those it is pinned to, else all.
+// Cores is the number of cores that a process may run on: those it is pinned to, or else all.
 func (s *Subject) Cores(pinned []int) int {
 	if len(pinned) > 0 {
 		return len(pinned)
@@ -204,7 +201,7 @@ func (s *Subject) Cores(pinned []int) int {
 	return s.Result.Environment.CPUs
 }
 
-// ceiling: no server answers more calls than one that does nothing.
+// ceiling checks that no server answers more calls than one that does nothing.
 func (s *Subject) ceiling() {
 	var floor, arm []float64
 	readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
@@ -225,8 +222,8 @@ func (s *Subject) ceiling() {
 		Gate: result.Ceiling, OK: ok, Value: e.Ratio, Limit: 1 + ceilingShare,
 		Unit: "× the null responder's throughput", Rounds: readings,
 		Detail: words.Choose(ok, fmt.Sprintf("%.2g times the throughput of a server that does nothing", e.Ratio),
-			fmt.Sprintf("%.3g times (at least %.3g) the throughput of a server that does nothing, which cannot be",
+			fmt.Sprintf("%.3g times (at least %.3g) the throughput of a server that does nothing, which is impossible",
 				e.Ratio, e.Low)),
-		Fix: "something answers in the server's place, a cache perhaps; or the null responder is slow: report it",
+		Fix: "something else answers instead of the server, perhaps a cache; or the null responder is slow: report it",
 	})
 }

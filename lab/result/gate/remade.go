@@ -10,8 +10,8 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Disturbed tells what spoiled a round that is no arm's doing; ok is false where nothing did. The limits are those by
-// which the gates on the machine refuse an arm.
+// Disturbed says what disturbed a round without any arm causing it. ok is false if nothing did. The limits are those
+// by which the gates on the machine refuse an arm.
 func Disturbed(r *result.Result, round *result.Round) (found result.Remade, ok bool) {
 	n := round.Noise
 	for _, one := range []result.Remade{
@@ -27,7 +27,7 @@ func Disturbed(r *result.Result, round *result.Round) (found result.Remade, ok b
 	return result.Remade{}, false
 }
 
-// heldUp is the largest share of the time in which others kept a driver of the round from its CPU.
+// heldUp is the largest share of time in which others kept a driver of the round from its CPU.
 func heldUp(r *result.Result, round *result.Round) (most float64) {
 	cores := (&Subject{Result: r}).Cores(r.Placement.DriverCPUs)
 	for i := range round.Trials {
@@ -40,7 +40,7 @@ func heldUp(r *result.Result, round *result.Round) (most float64) {
 	return most
 }
 
-// Words is why a round was made again.
+// Words says why a round was repeated.
 func Words(m *result.Remade) string {
 	switch m.Gate {
 	case result.Throttling:
@@ -55,12 +55,12 @@ func Words(m *result.Remade) string {
 	return string(m.Gate)
 }
 
-// RemadeWords says how many rounds were made again, of how many, and the worst reason of each kind; "" where none was.
+// RemadeWords says how many rounds were repeated, and the worst reason of each kind; "" if none was.
 func RemadeWords(r *result.Result) string {
 	if len(r.Remade) == 0 {
 		return ""
 	}
-	var kinds []*result.Remade // the worst of each gate, in the order in which they first came
+	var kinds []*result.Remade // the worst of each gate, in order of first occurrence
 	for i := range r.Remade {
 		m := &r.Remade[i]
 		at := slices.IndexFunc(kinds, func(k *result.Remade) bool { return k.Gate == m.Gate })
@@ -76,6 +76,6 @@ func RemadeWords(r *result.Result) string {
 		why = append(why, Words(m))
 	}
 	n, all := len(r.Remade), len(r.Remade)+len(r.Rounds)
-	return fmt.Sprintf("%d of %d rounds %s made again, before anybody looked at their figures: %s",
+	return fmt.Sprintf("%d of %d rounds %s repeated, before their figures were examined: %s",
 		n, all, words.Choose(n == 1, "was", "were"), strings.Join(why, "; "))
 }

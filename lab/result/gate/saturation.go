@@ -13,20 +13,18 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Limits on what is called a limit.
+// Thresholds above which a part is called a limit.
 const (
-	// fullShare of their time is what busy cores must use to be called full. A
-	// closed loop keeps a core that limits it at work all the time but for the
-	// slices' edges and what interrupts and neighbours take of it, some per
-	// cent each; at nine tenths a queue is nine times as long as what is served.
+	// fullShare is the share of their time that cores must be busy to be called full. In a closed loop, a core that
+	// is the limit works all the time, except for the edges of slices and what interrupts and other processes use,
+	// some per cent each. At nine tenths, a queue is nine times as long as the work in service.
 	fullShare = 0.9
-	// queueShare of a call's service time, spent waiting for a connection to
-	// the database, makes the pool a queue that is worth naming.
+	// queueShare is the share of a call's service time, spent waiting for a database connection, above which the pool
+	// is reported as a queue.
 	queueShare = 0.1
 )
 
-// Database says what is known of the arm's database; nothing where no trial
-// tells of one.
+// Database describes the arm's database; it does nothing if no trial has data about one.
 func (s *Subject) Database() {
 	var use *result.DatabaseUse
 	calls := uint64(0)
@@ -52,8 +50,8 @@ func (s *Subject) Database() {
 	s.Add(claim.Check{
 		Gate: result.DatabaseSeen, OK: true, Limited: d.Elsewhere,
 		Detail: words.Choose(!d.Elsewhere, "the database's processes were accounted for",
-			"database not seen: its processes are not on this host, so what they used is not known, nor whether they "+
-				"were the limit"),
+			"database not seen: its processes are not on this host, so it is not known what they used, or whether "+
+				"they were the limit"),
 		Fix: "--db with a PostgreSQL on this host, or none, for one of our own",
 	})
 }
@@ -97,14 +95,14 @@ func (s *Subject) saturation(d *claim.DatabaseState) claim.Saturation {
 		if found.Limit == claim.LimitNone {
 			found.Limit = claim.LimitUnknown
 		}
-		found.Says += fmt.Sprintf("; other processes used %s of all CPUs meanwhile, and may have filled cores",
+		found.Says += fmt.Sprintf("; other processes used %s of all CPUs in that time, and may have filled cores",
 			words.Percent(others))
 	}
 	return found
 }
 
-// others is the share of all CPUs that other processes used, on average over
-// the rounds; whose cores those were is not known.
+// others is the share of all CPUs that other processes used, on average over the rounds. It is not known on which
+// cores.
 func (s *Subject) others() float64 {
 	if len(s.Rounds) == 0 {
 		return 0
@@ -116,7 +114,7 @@ func (s *Subject) others() float64 {
 	return claim.Finite(sum / float64(len(s.Rounds)))
 }
 
-// stretch is how long a trial's calls took, the first one's begin to the last one's end.
+// stretch is the duration of a trial's calls, from the begin of the first to the end of the last.
 func stretch(t *result.Trial) time.Duration {
 	if u := Used(t); u != nil {
 		return time.Duration(u.Wall)
@@ -124,10 +122,9 @@ func stretch(t *result.Trial) time.Duration {
 	return time.Duration(max(t.Window, 0) + max(t.Drained, 0))
 }
 
-// untilStored is how long what stands behind the calls was at work for them: of
-// entries that were followed until the last was stored, since CPU time was read
-// then. By the calls' time alone a queue's parts would have used more than the
-// cores that they had.
+// untilStored is how long the parts behind the calls were at work for them. If entries were tracked, it is until the
+// last one was stored, because CPU time was read then. With the calls' time alone, the parts of a queue would have
+// used more than their cores.
 func untilStored(t *result.Trial) time.Duration {
 	stored := 0
 	if t.Followed != nil {
@@ -138,7 +135,7 @@ func untilStored(t *result.Trial) time.Duration {
 	return max(stretch(t), time.Duration(stored)*result.BacklogEvery)
 }
 
-// busy is what the parts used over all rounds, of those known in every round.
+// busy is what the parts used over all rounds, for parts that are known in every round.
 func (s *Subject) busy() []claim.Busy {
 	place := s.Result.Placement
 	parts := []struct {
@@ -193,7 +190,7 @@ func (s *Subject) busy() []claim.Busy {
 	return all
 }
 
-// coreGroup is cores and the parts that may run there and nowhere else.
+// coreGroup is a set of cores and the parts that may run only there.
 type coreGroup struct {
 	cores int
 	parts []claim.Busy
@@ -213,8 +210,8 @@ func (g coreGroup) share() float64 {
 	return g.used() / float64(g.cores)
 }
 
-// groups are the sets of cores that parts were given, with who is bound to
-// each: of a part that may run elsewhere too it is not known where it did.
+// groups returns the sets of cores that parts were given, with the parts that are restricted to each. If a part may
+// run elsewhere too, it is not known where it ran.
 func (s *Subject) groups(all []claim.Busy) []coreGroup {
 	var groups []coreGroup
 	for _, of := range all {
@@ -237,8 +234,7 @@ func within(part, whole []int) bool {
 	return part != nil && !slices.ContainsFunc(part, func(cpu int) bool { return !slices.Contains(whole, cpu) })
 }
 
-// limit says that a group's cores were full. Who used next to nothing of them
-// is not named as having filled them.
+// limit says that a group's cores were full. Parts that used almost nothing of them are not named.
 func (g coreGroup) limit() (claim.Limit, string) {
 	const little = 0.05
 	of := fmt.Sprintf("the %d cores", g.cores)
@@ -263,8 +259,7 @@ func (g coreGroup) limit() (claim.Limit, string) {
 		strings.Replace(of, "the 1 core", "the one core", 1), usedBy(filled), cores(g.used()))
 }
 
-// poolQueue is how the pool was used over all rounds; nil where a round does
-// not tell.
+// poolQueue is the use of the pool over all rounds; nil if a round does not record it.
 func (s *Subject) poolQueue() *claim.PoolQueue {
 	if s.Manner.Streamed {
 		return nil // an event's time begins when it is due, and not with the wait for a row
@@ -301,7 +296,7 @@ func usedBy(all []claim.Busy) string {
 	return strings.Join(texts, ", ")
 }
 
-// listBusy lists what parts used of what they had, and of what they shared.
+// listBusy lists what parts used of their cores, and of the cores that they shared.
 func listBusy(all []claim.Busy, groups []coreGroup) string {
 	var texts []string
 	for i, b := range all {

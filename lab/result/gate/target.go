@@ -6,8 +6,8 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Reopened says what it may come from that an arm with a target opened connections while it was
-// measured: servers close idle ones, and an arm is idle while the others have their turns.
+// Reopened adds a note if an arm with a target opened connections during the measurement. Servers close idle
+// connections, and an arm is idle while the others have their turns.
 func (s *Subject) Reopened() {
 	opened := uint64(0)
 	for _, t := range s.Trials {

@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Tool is the program that made the subject's calls; "" if a driver of ours did.
+// Tool is the program that made the subject's calls; "" for our own drivers.
 func (s *Subject) Tool() string {
 	for _, t := range s.Trials {
 		if t.Told != nil {
@@ -21,7 +21,8 @@ func (s *Subject) Tool() string {
 	return ""
 }
 
-// Told applies the gates on replies and warm-ups of an arm that a tool drives: who counted, and what nobody knows.
+// Told applies the gates on replies and warm-ups to an arm that a tool drives. It says who counted the calls, and
+// which values are unknown.
 func (s *Subject) Told(tool string) {
 	failed := uint64(0)
 	for _, n := range s.All.Errors {
@@ -36,18 +37,18 @@ func (s *Subject) Told(tool string) {
 		Detail: words.Choose(failed == 0,
 			"replies not checked: "+tool+" counted "+words.Thousands(s.All.OK)+" as answered",
 			tool+" counted "+words.Thousands(failed)+" of "+words.Thousands(s.All.Sent)+" calls as failed"),
-		Fix: "run the arm with a driver of ours, which says what was wrong (--driver client)",
+		Fix: "run the arm with a driver of wirelab, which reports what was wrong (--driver client)",
 	})
 	s.State.Tool = tool
 	s.toldRate(tool)
 	s.State.Notes = append(s.State.Notes, toldNote(tool))
 }
 
-// toldRateShare of the plan's rate is what a tool may be off. Its start and its last call are in the time that it
-// tells.
+// toldRateShare is the allowed deviation from the plan's rate. The time that a tool reports includes its start and
+// its last call.
 const toldRateShare = 0.02
 
-// toldRate compares the rate of a tool's calls with the plan's. What was due at which moment a tool does not tell.
+// toldRate compares the rate of a tool's calls with the plan's. A tool does not report which calls were due when.
 func (s *Subject) toldRate(tool string) {
 	if !s.Load.Open() || s.Load.Rate <= 0 {
 		return
@@ -66,7 +67,7 @@ func (s *Subject) toldRate(tool string) {
 	c := claim.Check{
 		Gate: result.Schedule, OK: enough(failed, len(readings)), Value: off, Limit: most(s.All.Window, s.All.Slices),
 		Unit: "calls from the plan", Rounds: readings,
-		Detail: fmt.Sprintf("%s made %s calls, where the rate gives %s", tool, words.Thousands(s.All.Sent),
+		Detail: fmt.Sprintf("%s made %s calls, but the rate gives %s", tool, words.Thousands(s.All.Sent),
 			words.Thousands(uint64(due))),
 		Fix: "a lower --rate, or more calls in flight at most",
 	}
@@ -76,10 +77,10 @@ func (s *Subject) toldRate(tool string) {
 	s.Add(c)
 }
 
-// toldNote says what is not known of an arm that a tool drives.
+// toldNote says what is unknown about an arm that a tool drives.
 func toldNote(tool string) string {
 	return "driven by " + tool +
-		": replies were not checked, whether the warm-up reached a steady state is not known, " +
-		"and there are no response times, bytes or floor; the CPU time of the client has the starts of its " +
-		"processes in it"
+		": replies were not checked, it is not known whether the warm-up reached a steady state, " +
+		"and there are no response times, bytes or floor; the CPU time of the client includes the starts of its " +
+		"processes"
 }

@@ -6,7 +6,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// limits bound what is analysed from a file. They are far above those of a plan, and limit time and memory for a
+// limits bound the analysis of a file. They are far above those of a plan, and limit time and memory for a
 // forged file.
 const (
 	LimitArms  = 64

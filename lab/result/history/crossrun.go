@@ -92,8 +92,8 @@ func Compare(was, here *result.Result, wasSaid, hereSaid *claim.Analysis) CrossR
 	return s
 }
 
-// Moved lists what differs between the places of two results, and between
-// their builds: versions, libraries and settings.
+// Moved lists the differences between the machines of two results, and between their builds: versions, libraries and
+// settings.
 func Moved(was, here *result.Result) (machine, builds []Change) {
 	machine, builds = []Change{}, []Change{}
 	for _, c := range changes(was.Environment, here.Environment) {
@@ -110,13 +110,12 @@ func Moved(was, here *result.Result) (machine, builds []Change) {
 	return machine, builds
 }
 
-// Build reports whether a change is of what was built or how it was set, and
-// not of the machine.
+// Build reports whether a change is one of the build or its settings, and not of the machine.
 func (c Change) Build() bool {
 	return c.What == "Go" || c.What == "wirelab" || strings.HasPrefix(c.What, "library ") || c.Setting()
 }
 
-// Setting reports whether a change is of a setting of the runtime, as GOGC.
+// Setting reports whether a change is one of a setting of the runtime, such as GOGC.
 func (c Change) Setting() bool { return strings.HasPrefix(c.What, "setting ") }
 
 func differing(all []Change) string {
@@ -127,9 +126,8 @@ func differing(all []Change) string {
 	return strings.Join(names, ", ")
 }
 
-// unasked are the fields of a plan that change how long or how well something
-// is measured, and not what; arms, loads and their data are held against each
-// other one by one.
+// unasked are the fields of a plan that change how long or how precisely is measured, but not the question. Arms, loads
+// and their data are compared one by one.
 func unasked() []string {
 	return []string{
 		"name", "about", "arms", "loads", "operation", "requests", "data", "rounds", "until", "for", "seed",
@@ -138,8 +136,8 @@ func unasked() []string {
 	}
 }
 
-// Questions lists the fields in which two plans ask different things. A field
-// that is new to this list is one: rather no verdict than a wrong one.
+// Questions lists the fields in which two plans ask different questions. A field that is missing from unasked counts as
+// one: no verdict is better than a wrong one.
 func Questions(was, here plan.Plan) []Change {
 	a, b := fields(was), fields(here)
 	all := []Change{}
@@ -172,7 +170,7 @@ func fields(p plan.Plan) map[string]string {
 	return all
 }
 
-// pairUp finds for each of n things the first of m that is the same.
+// pairUp finds for each of n elements the first equal one of m.
 func pairUp(n, m int, same func(a, b int) bool) [][2]int {
 	var pairs [][2]int
 	for a := range n {
@@ -192,7 +190,7 @@ func sameArm(p plan.Plan, a plan.Arm, q plan.Plan, b plan.Arm) bool {
 	return a == b
 }
 
-// loadText is what a load asks for, whatever of it the plan says.
+// loadText describes a load completely, with values that come from the plan.
 func loadText(p plan.Plan, load int) string {
 	l := p.Loads[load]
 	l.Operation, l.Requests = p.OperationOf(l), p.RequestsOf(l)
@@ -200,7 +198,7 @@ func loadText(p plan.Plan, load int) string {
 	return string(text)
 }
 
-// share sets one load of both side by side.
+// share compares one load of both.
 func (s *CrossRun) share(p plan.Plan, was, here *claim.LoadAnalysis, arms [][2]int) SharedLoad {
 	shared := SharedLoad{Was: was.Load, Here: here.Load, Arms: []SharedArm{}}
 	var primary, secondary []effect.Judged

@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// run is an experiment of two arms whose second costs times as much as usual.
+// run is an experiment with two arms. The second costs times as much as usual.
 func run(seed uint64, times float64) *result.Result {
 	arms := resulttest.Arms()[:2]
 	arms[1].ServerCPU = time.Duration(times * float64(arms[1].ServerCPU))
@@ -41,8 +41,8 @@ func row(t *testing.T, s history.CrossRun, arm int, metric string) history.Share
 	return history.SharedRow{}
 }
 
-// What changed between two sittings is found, what did not is equivalent, and
-// the first arm, which nothing stood beside, gets no verdict (grb-M12).
+// What changed between two runs is found, what did not is equivalent, and the first arm, which has no arm to compare
+// with, gets no verdict (grb-M12).
 func TestCompareRuns(t *testing.T) {
 	t.Parallel()
 	s := compared(run(1, 1), run(2, 1.1))
@@ -67,7 +67,7 @@ func TestCompareRuns(t *testing.T) {
 	}
 }
 
-// Where two results cannot be compared there is no verdict, and it is said why.
+// If two results cannot be compared, there is no verdict, and the reason is given.
 func TestRunsThatCannotBeCompared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -107,7 +107,7 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 			t.Errorf("%s: there is a verdict", name)
 		}
 	}
-	// What may be why figures differ is told, and hinders no verdict.
+	// Possible reasons for different figures are listed, and prevent no verdict.
 	other := run(2, 1)
 	other.Environment.Commit, other.Environment.Go, other.Plan.Rounds.Max, other.Plan.Seed = "abc", "go1.99", 50, 9
 	if s := compared(run(1, 1), other); !s.Comparable || len(s.Builds) != 2 {
@@ -115,8 +115,7 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-// A figure that a gate refused, or that rests on too few rounds, is compared
-// with nothing.
+// A figure that a gate refused, or that has too few rounds, is not compared.
 func TestCrossRunWithGates(t *testing.T) {
 	t.Parallel()
 	wrong := run(2, 1)
@@ -133,7 +132,7 @@ func TestCrossRunWithGates(t *testing.T) {
 	}
 }
 
-// CrossRun of one thing with itself are claimed to differ as rarely as promised.
+// Runs of the same arms are called different as rarely as promised.
 func TestCrossRunOfEqualArms(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -7,9 +7,9 @@ import (
 	"wirelab/lab/result"
 )
 
-// Absent returns a result of log-grpc and log-http, with 50 calls in flight.
-// log-rabbit was named before them, and log-rabbit-direct after them, on a machine
-// without RabbitMQ. Others published figures for log-rabbit and log-http.
+// Absent returns a result of log-grpc and log-http with 50 calls in flight. The plan had log-rabbit before them and
+// log-rabbit-direct after them, but the machine had no RabbitMQ. There are published figures for log-rabbit and
+// log-http.
 func Absent() *result.Result {
 	r := Ways(12, plan.Load{InFlight: 50},
 		Way{

@@ -7,8 +7,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// Chained returns a result of chains: log in, list and act on a service that is not ours, over two wires, 12 rounds.
-// The list takes most of the time.
+// Chained returns a result of chains over two wires in 12 rounds: log in, list and act on an external service. The
+// list takes most of the time.
 func Chained() *result.Result {
 	arms := []Arm{
 		{

@@ -1,6 +1,4 @@
-// Package resulttest makes results that look measured and were not: arms with
-// known costs, drift that all arms share and noise that each has for itself,
-// from a seed. Tests of what reads results (analysis, reports, stores, the
-// dashboard) use them. It knows nothing of engines, and nothing in production
-// may import it.
+// Package resulttest makes artificial results: arms with known costs, drift that all arms share, and independent
+// noise for each, from a seed. Tests of packages that read results (analysis, reports, stores, the dashboard) use
+// them. It knows nothing about engines, and nothing in production may import it.
 package resulttest

@@ -9,8 +9,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Arms returns three arms: http1-proto, grpc that costs the server 32 % more,
-// and connect whose server costs the same as http1-proto's to within 0.5 %.
+// Arms returns three arms: http1-proto, grpc, which costs the server 32 % more, and connect, whose server costs the
+// same as http1-proto's to within 0.5 %.
 func Arms() []Arm {
 	return []Arm{
 		{
@@ -31,8 +31,8 @@ func Arms() []Arm {
 	}
 }
 
-// Closed returns a closed-loop result that went well: three arms with 1 and
-// 50 calls in flight, 30 rounds, and published figures for two of the arms.
+// Closed returns a closed-loop result without problems: three arms with 1 and 50 calls in flight, 30 rounds, and
+// published figures for two of the arms.
 func Closed() *result.Result {
 	r := Make(Setting{
 		Name: "example", About: "What does one small request cost over three wires?",
@@ -52,8 +52,8 @@ func Closed() *result.Result {
 	return r
 }
 
-// Open returns an open-loop result: three arms at two rates, 12 rounds. Under
-// the second load connect's calls were made late, so its quantiles are invalid.
+// Open returns an open-loop result: three arms at two rates, 12 rounds. Under the second load connect's calls were
+// late, so its quantiles are invalid.
 func Open() *result.Result {
 	r := Make(Setting{
 		Name: "example-open", About: "How long does a request take at a rate that users set?", Arms: Arms(),
@@ -74,10 +74,8 @@ func Open() *result.Result {
 	return r
 }
 
-// Troubled returns a result in which much went wrong: grpc gave wrong answers,
-// connect failed in 3 of 12 rounds, h2c-proto was never steady, http3-proto
-// was taken out, and of netrpc's server nothing is known, but that it is near
-// the floor.
+// Troubled returns a result with many problems: grpc gave wrong answers, connect failed in 3 of 12 rounds, h2c-proto
+// was never steady, http3-proto was removed, and netrpc's server is unknown, except that it is near the floor.
 func Troubled() *result.Result {
 	arms := append(Arms(),
 		Arm{
@@ -124,9 +122,8 @@ func Troubled() *result.Result {
 	return r
 }
 
-// Ledger returns a result of servers before a database: two arms over one that
-// shares a core with the server, and one that has its own inside. With 50 calls
-// in flight they wait for one of 16 connections to it.
+// Ledger returns a result of servers with a database: two arms with one that shares a core with the server, and one
+// with an embedded one. With 50 calls in flight they wait for one of 16 connections to it.
 func Ledger() *result.Result {
 	arms := Arms()[:2]
 	for i := range arms {
@@ -160,7 +157,7 @@ func LedgerElsewhere() *result.Result {
 	return r
 }
 
-// Short returns the first n rounds of [Closed], as when a user interrupts.
+// Short returns the first n rounds of [Closed], as after an interruption.
 func Short(n int) *result.Result {
 	r := Closed()
 	r.Rounds = r.Rounds[:n]
@@ -176,7 +173,7 @@ func OneArm() *result.Result {
 	})
 }
 
-// Certified returns [OneArm] with a certificate of its machine.
+// Certified returns [OneArm] with a calibration of its machine.
 func Certified() *result.Result {
 	arm := Arms()[0]
 	burst := Make(Setting{
@@ -204,8 +201,8 @@ func LongNames() *result.Result {
 	})
 }
 
-// Many returns a result of twelve arms, each some 4 % dearer than the one
-// before it, in 14 rounds: some can be told apart and some cannot.
+// Many returns a result of twelve arms, each about 4 % more expensive than the one before it, in 14 rounds. Some of
+// them can be distinguished and some cannot.
 func Many() *result.Result {
 	var arms []Arm
 	for i, name := range []string{

@@ -9,13 +9,12 @@ import (
 	"wirelab/lab/result"
 )
 
-// Effects are what the levels of a factorial's arms truly do to every cost, as
-// logarithms, from 0 for those that are not named: "gRPC", "Avro", "TLS",
-// "data 100", and pairs of them joined by " × ", in the order of the arms' names.
+// Effects are the true effects of the levels of a factorial design on every cost, as logarithms; 0 for those that are
+// not named. The keys are "gRPC", "Avro", "TLS", "data 100", and pairs of them joined by " × ", in the order of the
+// arms' names.
 type Effects map[string]float64
 
-// FactorialArms are the arms of transport × encoding × TLS, as "wirelab
-// explain" makes them: http1-json first.
+// FactorialArms returns the arms of transport × encoding × TLS, as "wirelab explain" makes them: http1-json first.
 func FactorialArms(costs Effects, data ...string) []Arm {
 	if len(data) == 0 {
 		data = []string{""}
@@ -74,7 +73,7 @@ func (e Effects) of(levels []string) float64 {
 	return sum
 }
 
-// costing makes an arm's costs so many times the usual ones.
+// costing multiplies an arm's costs by a factor.
 func (a Arm) costing(times float64) Arm {
 	a.ServerCPU, a.ClientCPU = time.Duration(24000*times), time.Duration(21000*times)
 	a.Response = time.Duration(60000 * times)
@@ -83,8 +82,7 @@ func (a Arm) costing(times float64) Arm {
 	return a
 }
 
-// Factorial returns a result of 18 arms in 14 rounds, with the effects that
-// are given, of which the arms that drop says so of are not in it.
+// Factorial returns a result of 18 arms in 14 rounds with the given effects, without the arms named in drop.
 func Factorial(seed uint64, costs Effects, drop ...string) *result.Result {
 	arms := slices.DeleteFunc(FactorialArms(costs), func(a Arm) bool { return slices.Contains(drop, a.Name) })
 	return Make(Setting{

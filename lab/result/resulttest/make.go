@@ -13,39 +13,36 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Arm is an arm with the costs it truly has.
+// Arm is an arm with its true costs.
 type Arm struct {
 	Name     string
 	Protocol string
 	// Server and Client are libraries; empty: the usual ones. Driver is the plan's.
 	Server, Client, Driver string
 	Multiplexed            bool
-	// Transport, Framing and Encoding are what the protocol is made of; empty:
-	// those that its name tells, and Protocol Buffers.
+	// Transport, Framing and Encoding are what the protocol consists of; empty: those in its name, and Protocol
+	// Buffers.
 	Transport, Framing, Encoding string
 	Secure                       bool
 	Data                         string        // set
-	Connections                  int           // that the plan asks for
+	Connections                  int           // in the plan
 	ServerCPU                    time.Duration // per call
 	ClientCPU                    time.Duration // per call
 	Response                     time.Duration // median, with one call in flight
-	// Floor is the same before a server that does nothing; 0 means three
-	// tenths of Response.
+	// Floor is the same against a server that does nothing; 0 means three tenths of Response.
 	Floor time.Duration
-	// Sent and Received are bytes per call, 0 meaning 100; ServerAllocs and ClientAllocs
-	// heap allocations.
+	// Sent and Received are bytes per call; 0 means 100. ServerAllocs and ClientAllocs are heap allocations.
 	Sent, Received             uint64
 	ServerAllocs, ClientAllocs uint64
-	// Database is what its server keeps its data in; "" is memory, and nobody
-	// looked. DatabaseCPU is what that uses for a call; 0: it is inside the server.
+	// Database is where its server keeps its data; "" is memory, without measurements. DatabaseCPU is the database's
+	// CPU time for a call; 0: it is inside the server.
 	Database    string
 	DatabaseCPU time.Duration
-	// PoolWait is the share of a call's time, with 50 in flight, that it waits
-	// for a connection to the database.
+	// PoolWait is the share of a call's time, with 50 in flight, that it waits for a database connection.
 	PoolWait float64
 }
 
-// Setting is an experiment to make up.
+// Setting describes an artificial experiment.
 type Setting struct {
 	Name   string
 	About  string
@@ -53,18 +50,17 @@ type Setting struct {
 	Loads  []plan.Load
 	Rounds int
 	Seed   uint64
-	// Noise is the standard deviation, as a share, of what an arm's figure
-	// does by itself from round to round; 0 means 0.02.
+	// Noise is the standard deviation, as a share, of an arm's independent change from round to round; 0 means 0.02.
 	Noise float64
-	// Drift is that of the step that all arms take together; 0 means 0.03.
+	// Drift is that of the change that all arms share; 0 means 0.03.
 	Drift float64
 	Until float64
 }
 
-// Began is when every made-up experiment began.
+// began is when every artificial experiment began.
 var began = time.Date(2026, time.November, 21, 14, 5, 12, 0, time.UTC)
 
-// Make makes up a result. The same setting gives the same result.
+// Make makes an artificial result. The same setting gives the same result.
 func Make(s Setting) *result.Result {
 	if s.Noise == 0 {
 		s.Noise = 0.02
@@ -133,7 +129,7 @@ func makePlan(s Setting) plan.Plan {
 	return p
 }
 
-// trial makes up one arm under one load.
+// trial makes one arm under one load.
 func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	arm, load := s.Arms[a], s.Loads[l]
 	own := func() float64 { return drift * math.Exp(s.Noise*random.NormFloat64()) }
@@ -156,7 +152,7 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 		times(t.Response, t.OK, 1.01*median, 1)
 		times(t.Lag, t.OK, 0.004*median, 1)
 	} else {
-		median *= math.Pow(flight, 0.85) // what waits for the server waits longer
+		median *= math.Pow(flight, 0.85) // calls that wait for the server take longer
 		perCall := times(&stat.Histogram{}, 1000, median, 1)
 		t.OK = uint64(math.Round(flight * float64(window) / perCall))
 		times(t.Response, t.OK, median, 1)
@@ -171,7 +167,7 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	}
 	t.Sent, t.Completed = t.OK, t.OK
 	n := float64(t.OK)
-	batching := math.Pow(flight, -0.2) // a busy server serves more calls for each wake-up
+	batching := math.Pow(flight, -0.2) // a busy server handles more calls for each wake-up
 	t.Server = &result.Usage{
 		CPU:         plan.Duration(n * float64(arm.ServerCPU) * own() * batching),
 		Allocations: new(t.OK * arm.ServerAllocs), ResidentBytes: 22 << 20, GarbageCycles: new(uint64(9)),
@@ -197,8 +193,8 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	return t
 }
 
-// database makes up what was used behind the server, for calls that each
-// commit once and find what they read in the cache.
+// database makes the use of the server's database, for calls that each commit once and find what they read in the
+// cache.
 func database(t *result.Trial, arm Arm, flight float64, own func() float64) {
 	if arm.DatabaseCPU == 0 {
 		t.Database = &result.DatabaseUse{Within: true}
@@ -224,8 +220,8 @@ func database(t *result.Trial, arm Arm, flight float64, own func() float64) {
 	}
 }
 
-// floor makes up what the arm's driver does before a server that does nothing,
-// where everything takes slower times as long as usual.
+// floor makes what the arm's driver does against a server that does nothing. slower is the factor for all times in
+// the round.
 func floor(arm Arm, load plan.Load, slower float64) *result.Floor {
 	median := float64(arm.Floor)
 	if median == 0 {
@@ -246,8 +242,7 @@ func floor(arm Arm, load plan.Load, slower float64) *result.Floor {
 	return f
 }
 
-// gaps are the times between n calls, in millionths of their mean, without
-// noise of their own.
+// gaps are the times between n calls, in millionths of their mean, without noise.
 func gaps(n uint64, even bool) *stat.Histogram {
 	h := &stat.Histogram{}
 	if even {
@@ -261,8 +256,8 @@ func gaps(n uint64, even bool) *stat.Histogram {
 	return h
 }
 
-// times records n durations of a log-normal law with the given median, evenly
-// over its quantiles and so without noise of their own, and returns their mean.
+// times records n durations of a log-normal distribution with the given median, evenly over its quantiles and so
+// without noise. It returns their mean.
 func times(h *stat.Histogram, n uint64, median, scale float64) float64 {
 	sum := 0.0
 	for i, q := range law(scale) {
@@ -273,10 +268,10 @@ func times(h *stat.Histogram, n uint64, median, scale float64) float64 {
 	return sum / points
 }
 
-// points are the quantiles that stand for a law.
+// points is the number of quantiles that represent a distribution.
 const points = 2000
 
-// law is the log-normal law with median 1 and of a scale, by its quantiles.
+// law is the log-normal distribution with median 1 and a given scale, as quantiles.
 func law(scale float64) []float64 {
 	if l, known := laws.Load(scale); known {
 		return l.([]float64)
@@ -290,8 +285,8 @@ func law(scale float64) []float64 {
 	return l
 }
 
-// laws keeps them by scale: thousands of histograms are made of a handful, and
-// the exponentials were a quarter of what the tests of results cost.
+// laws caches them by scale: thousands of histograms use only a few, and the exponentials were a quarter of the cost
+// of tests of results.
 var laws sync.Map
 
 func environment() result.Environment {
@@ -303,7 +298,7 @@ func environment() result.Environment {
 	}
 }
 
-// transport is what an arm's protocol would go over.
+// transport is the transport of an arm's protocol.
 func transport(a Arm) string {
 	switch {
 	case a.Protocol == "http3-proto":

@@ -12,22 +12,22 @@ import (
 	"wirelab/lab/stat"
 )
 
-// mover is an arm that moves messages, with what its broker truly does.
+// mover is an arm that sends messages, with the true figures of its broker.
 type mover struct {
 	name, protocol  string
 	product, queue  string
 	sync            result.Sync
 	rate            float64       // messages acknowledged per second, with 60 sends under way
-	alone           float64       // what the driver sends per second before a broker that does nothing
-	behind          time.Duration // median, from the acknowledgement to a reader
+	alone           float64       // messages that the driver sends per second to a broker that does nothing
+	behind          time.Duration // median, from acknowledgement to arrival at a reader
 	cpu, client     time.Duration // per message
 	written, sent   uint64        // bytes per message: to disk, over the network
-	away, restarted time.Duration // after its leader dies: until it acknowledges, until the node is back
-	again, turned   uint64        // then delivered again, and out of order
+	away, restarted time.Duration // after its leader dies: until it acknowledges again, until the node is back
+	again, turned   uint64        // delivered again then, and out of order
 }
 
-// movers are four arms: three brokers that acknowledge when a quorum has a message
-// on disk, and one of them that acknowledges sooner, and so is the fastest.
+// movers returns four arms: three brokers that acknowledge when a quorum has a message on disk, and one that
+// acknowledges sooner, and so is the fastest.
 func movers() []mover {
 	return []mover{
 		{
@@ -59,8 +59,8 @@ func movers() []mover {
 	}
 }
 
-// Messages returns a result of messages through four brokers with 60 sends under
-// way, 12 rounds, each message delivered once, with a published rate beside two.
+// Messages returns a result of messages through four brokers with 60 sends under way, 12 rounds, each message
+// delivered once. Two brokers have a published rate.
 func Messages() *result.Result {
 	r := moved("example-messages", "How many messages does each broker take and deliver?", 0x3e55,
 		plan.Load{Scenario: plan.Live})
@@ -77,16 +77,15 @@ func Messages() *result.Result {
 	return r
 }
 
-// MessageScenarios returns a result of the same brokers under three scenarios at
-// 1,000/s: live, disk, in which all messages wait to be read, and leader-kill, in
-// which each broker delivers messages again and refuses some.
+// MessageScenarios returns a result of the same brokers under three scenarios at 1,000/s: live, disk, in which all
+// messages wait to be read, and leader-kill, in which each broker delivers messages again and refuses some.
 func MessageScenarios() *result.Result {
 	return moved("example-scenarios", "What does each broker do when all is well, and when its leader dies?", 0x3e56,
 		plan.Load{Scenario: plan.Live, Rate: 1000}, plan.Load{Scenario: plan.Disk, Rate: 1000},
 		plan.Load{Scenario: plan.LeaderKill})
 }
 
-// moved makes up what the movers do under loads.
+// moved makes the results of the movers under loads.
 func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 	const rounds = 12
 	p := plan.Plan{
@@ -102,7 +101,7 @@ func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 	}
 	p, err := p.Complete()
 	if err != nil {
-		panic(fmt.Sprintf("resulttest: %v", err)) // the plans are all made here
+		panic(fmt.Sprintf("resulttest: %v", err)) // all plans are made in this package
 	}
 	r := &result.Result{
 		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", seed&0xffff),
@@ -141,7 +140,7 @@ func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 	return r
 }
 
-// trial makes up one slice of a load.
+// trial makes one slice of a load.
 func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) result.Trial {
 	l, slice := p.Loads[load], time.Duration(p.Slice)
 	own := func() float64 { return drift * math.Exp(0.02*random.NormFloat64()) }
@@ -199,8 +198,8 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 	return t
 }
 
-// floor makes up what the driver does before a broker that does nothing: in the closed
-// loop as much as it can, at a rate that, much sooner.
+// floor makes what the driver does against a broker that does nothing: in the closed loop its maximum, at a rate the
+// same rate, but much faster.
 func (m mover) floor(l plan.Load, slower float64) *result.Floor {
 	const window = 500 * time.Millisecond
 	rate := m.alone / slower
@@ -218,7 +217,7 @@ func (m mover) floor(l plan.Load, slower float64) *result.Floor {
 	return f
 }
 
-// account makes up what became of a trial's messages.
+// account makes the counts of a trial's messages.
 func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, median float64, away time.Duration,
 	random *rand.Rand,
 ) {
@@ -266,8 +265,8 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 	t.Messages = w
 }
 
-// backlog is how many messages wait, every [result.BacklogEvery]: a few; in
-// scenario disk all until nothing is sent; and after an outage a heap.
+// backlog is the number of waiting messages, every [result.BacklogEvery]: a few; in scenario disk all of them until
+// the last send; and many after an outage.
 func (m mover) backlog(l plan.Load, slice time.Duration, rate float64, back time.Duration, random *rand.Rand) []int64 {
 	var all []int64
 	few := rate * m.behind.Seconds()

@@ -19,8 +19,7 @@ func Two() *result.Result {
 	return r
 }
 
-// Wide returns a result of twelve arms in 30 rounds: what a page must draw in
-// little time.
+// Wide returns a result of twelve arms in 30 rounds, which a page must draw quickly.
 func Wide() *result.Result { return crowd(12, 30) }
 
 // Crowded returns a result of 33 arms with long names in 12 rounds.
@@ -33,7 +32,7 @@ func Crowded() *result.Result {
 	return r
 }
 
-// crowd makes arms over every wire, each some 4 % dearer than the one before.
+// crowd makes arms over every wire, each about 4 % more expensive than the one before.
 func crowd(n, rounds int) *result.Result {
 	names := []string{
 		"http1-json", "http1-proto", "h2c-json", "h2c-proto", "http2-json", "http2-proto",
@@ -60,8 +59,7 @@ func crowd(n, rounds int) *result.Result {
 	})
 }
 
-// Operations returns a result of five operations over three stacks, each with
-// 4 calls in flight, with published rates beside them.
+// Operations returns a result of five operations over three stacks, each with 4 calls in flight, and published rates.
 func Operations() *result.Result {
 	arms := []Arm{
 		{
@@ -121,7 +119,7 @@ func Operations() *result.Result {
 	return all
 }
 
-// times makes an arm's own costs so many times what they are.
+// times multiplies an arm's own costs by a factor.
 func (a Arm) times(n float64) Arm {
 	long := func(d time.Duration) time.Duration { return time.Duration(n * float64(d)) }
 	many := func(count uint64) uint64 { return uint64(n * float64(count)) }
@@ -146,9 +144,8 @@ func join(all, one *result.Result) *result.Result {
 	return all
 }
 
-// Rising returns an open-loop result of three arms at eight rates: response
-// times grow as queues do, grpc cannot keep up with the last two, and connect's
-// calls at the third were made late.
+// Rising returns an open-loop result of three arms at eight rates. Response times grow as in queues, grpc cannot keep
+// up with the last two rates, and connect's calls at the third were late.
 func Rising() *result.Result {
 	arms := Arms()
 	capacity := []float64{16500, 12500, 15500}

@@ -10,11 +10,9 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Pipeline returns a result of a log pipeline with 50 calls in flight and at a
-// rate, 12 rounds: log-grpc, whose entries are stored before the caller hears of
-// them, log-rabbit, whose entries wait in a queue and come twice now and then,
-// and log-rabbit-published, whose publisher confirms nothing and which lost one,
-// so that it has no figure.
+// Pipeline returns a result of a log pipeline with 50 calls in flight and at a rate, 12 rounds. The entries of
+// log-grpc are stored before the caller gets a reply. Those of log-rabbit wait in a queue and sometimes come twice.
+// log-rabbit-published confirms nothing and lost one entry, so it has no figure.
 func Pipeline() *result.Result {
 	arms := []Arm{
 		{
@@ -63,7 +61,7 @@ func Pipeline() *result.Result {
 	return r
 }
 
-// follow makes up what became of a trial's entries, and what each process used.
+// follow makes the counts of a trial's entries, and the use of each process.
 func follow(t *result.Trial, random *rand.Rand) {
 	f := &result.Followed{
 		Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK,

@@ -11,18 +11,17 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Server is an arm whose server is a queue, M/M/1, so that what is true of it
-// is known: at a rate λ below its own, μ, response times are exponential with
-// mean 1/(μ−λ), its power is greatest at μ/2, and it is overloaded from μ on.
+// Server is an arm whose server is an M/M/1 queue, so that its true figures are known: at a rate λ below its own, μ,
+// response times are exponential with mean 1/(μ−λ), its power is greatest at μ/2, and it is overloaded from μ on.
 type Server struct {
 	Name     string
 	Protocol string
 	Rate     float64 // served per second
-	// Falls is from which offered rate on it serves but half: a collapse. 0: never.
+	// Falls is the offered rate from which on it serves only half: a collapse. 0: never.
 	Falls float64
 }
 
-// at is what it serves per second when so much is offered.
+// at is what it serves per second at an offered rate.
 func (s Server) at(offered float64) float64 {
 	if s.Falls > 0 && offered >= s.Falls {
 		return s.Rate / 2
@@ -32,7 +31,7 @@ func (s Server) at(offered float64) float64 {
 
 const inFlight = 256
 
-// queued is a trial of slices of an open loop, each from an empty queue.
+// queued is a trial of slices of an open loop, each starting with an empty queue.
 func (s Server) queued(offered float64, slices int, length, head time.Duration, parts int,
 	random *rand.Rand,
 ) (result.Trial, []*stat.Histogram) {
@@ -50,7 +49,7 @@ func (s Server) queued(offered float64, slices int, length, head time.Duration, 
 			if at >= begin {
 				t.Planned++
 				t.Response.Record(int64(response))
-				lag := max(0, wait-(inFlight-1)/served*1e9) // until fewer than the most are under way
+				lag := max(0, wait-(inFlight-1)/served*1e9) // until fewer than the maximum are under way
 				t.Service.Record(int64(response - lag))
 				t.Lag.Record(int64(lag))
 				if lag > 0 {
@@ -86,7 +85,7 @@ func emptyTrial() result.Trial {
 	}
 }
 
-// finish gives a trial what does not depend on the queue.
+// finish fills in what does not depend on the queue.
 func (s Server) finish(t *result.Trial) {
 	t.Sent, t.OK = t.Planned, t.Planned
 	t.Completed = min(t.Completed, t.OK)
@@ -111,7 +110,7 @@ func queues(servers []Server, p plan.Plan, rounds int) *result.Result {
 	}
 	p, err := p.Complete()
 	if err != nil {
-		panic(fmt.Sprintf("resulttest: %v", err)) // the plans are all made here
+		panic(fmt.Sprintf("resulttest: %v", err)) // all plans are made in this package
 	}
 	r := &result.Result{
 		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", p.Seed&0xffff),
@@ -130,8 +129,8 @@ func queues(servers []Server, p plan.Plan, rounds int) *result.Result {
 	return r
 }
 
-// Curves returns a curve: grpc serves 2,000/s, http1-json 1,200/s, connect
-// 1,600/s but half of that from 1,900/s on.
+// Curves returns a curve: grpc serves 2,000/s, http1-json 1,200/s, and connect 1,600/s, but half of that from 1,900/s
+// on.
 func Curves() *result.Result {
 	return Curve([]Server{
 		{Name: "grpc", Protocol: "grpc", Rate: 2000},
@@ -140,7 +139,7 @@ func Curves() *result.Result {
 	}, []float64{120, 300, 600, 800, 1000, 1100, 1300, 1500, 1700, 1900, 2200, 2500}, 12)
 }
 
-// Curve makes up a curve of servers at rates.
+// Curve makes a curve of servers at rates.
 func Curve(servers []Server, rates []float64, rounds int) *result.Result {
 	p := plan.Plan{Name: "curve", Seed: 0xc0e5, Slices: 2, Slice: plan.Duration(time.Second)}
 	for _, rate := range rates {
@@ -167,8 +166,8 @@ func Curve(servers []Server, rates []float64, rounds int) *result.Result {
 	return r
 }
 
-// Capacity returns a search for the capacities of two servers under p99<50ms:
-// of grpc, which serves 2,000/s, it is 1,908/s, of http1-json, 1,200/s, 1,108/s.
+// Capacity returns a search for the capacities of two servers under p99<50ms: 1,908/s for grpc, which serves 2,000/s,
+// and 1,108/s for http1-json, which serves 1,200/s.
 func Capacity() *result.Result {
 	return Search([]Server{
 		{Name: "grpc", Protocol: "grpc", Rate: 2000},
@@ -176,7 +175,7 @@ func Capacity() *result.Result {
 	}, "p99<50ms", 6)
 }
 
-// Search makes up a search among servers under an objective.
+// Search makes a search among servers under an objective.
 func Search(servers []Server, objective string, rounds int) *result.Result {
 	r := queues(servers, plan.Plan{
 		Name: "capacity", Seed: 0xca9a, Loads: []plan.Load{{InFlight: inFlight}}, Slices: 2,
@@ -184,7 +183,7 @@ func Search(servers []Server, objective string, rounds int) *result.Result {
 	}, rounds)
 	o, err := capacity.ParseObjective(objective)
 	if err != nil {
-		panic(fmt.Sprintf("resulttest: %v", err)) // a test's own
+		panic(fmt.Sprintf("resulttest: %v", err)) // it comes from a test
 	}
 	r.Capacity = &result.Capacity{
 		Objective: o.String(), InFlight: inFlight, Probe: plan.Duration(30 * time.Second),

@@ -11,10 +11,9 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Refused returns results of which a check refuses every figure of the second arm: one of
-// each kind that there is, by its name. They are of calls, streams, messages, entries and
-// their processes, databases and curves. They have as few rounds and rates as a claim
-// needs: every form of each is written, and that takes as long as there are trials.
+// Refused returns results in which a check refuses every figure of the second arm: one of each kind, by its name.
+// They have calls, streams, messages, entries with their processes, databases and curves. They have only the rounds
+// and rates that a claim needs, because tests write every form of each, which takes time in proportion to the trials.
 func Refused() map[string]*result.Result {
 	const rounds = 10
 	all := map[string]*result.Result{
@@ -37,15 +36,15 @@ func Refused() map[string]*result.Result {
 	return all
 }
 
-// fewRates is a curve whose arms keep up, fall behind and fall.
+// fewRates is a curve whose arms keep up, fall behind and collapse.
 func fewRates(rounds int) *result.Result {
 	return Curve([]Server{
 		{Name: "grpc", Protocol: "grpc", Rate: 2000}, {Name: "connect", Protocol: "connect", Rate: 1600, Falls: 1900},
 	}, []float64{300, 800, 1300, 1700, 1900, 2200}, rounds)
 }
 
-// Refuse gives the second arm of a result a wrong reply in each trial, so that a check
-// refuses every figure of it, and returns the result.
+// Refuse gives the second arm of a result a wrong reply in each trial, so that a check refuses all its figures, and
+// returns the result.
 func Refuse(r *result.Result) *result.Result {
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {
@@ -60,17 +59,16 @@ func Refuse(r *result.Result) *result.Result {
 	return r
 }
 
-// RefusedValues are the refused values of an analysis, exact, that cannot be another
-// figure by chance: those with at least six digits of a fraction, but for whole numbers
-// that arithmetic made 1000.0000000000001, which is another arm's figure too.
+// RefusedValues are the exact refused values of an analysis that cannot be another figure by chance: those with at
+// least six decimal places, without numbers such as 1000.0000000000001, which can be another arm's figure too.
 func RefusedValues(a *claim.Analysis) map[string]bool {
 	values := map[string]bool{}
 	refusedValues(reflect.ValueOf(a), values)
 	for _, l := range a.Loads {
 		for _, arm := range l.Arms {
-			delete(values, exact(arm.Planned)) // what was asked for, and answered just so
+			delete(values, exact(arm.Planned)) // planned, and achieved exactly
 			for _, c := range arm.Checks {
-				delete(values, exact(c.Value)) // what a check read is shown with its limit
+				delete(values, exact(c.Value)) // a check's value is shown with its limit
 			}
 		}
 	}
@@ -109,8 +107,8 @@ func refusedValues(v reflect.Value, into map[string]bool) {
 	}
 }
 
-// WithoutRefused is a document in JSON without its raw data, which is the member
-// "result", and without the members called refused.
+// WithoutRefused is a JSON document without its raw data, the member "result", and without the members that hold
+// refused values.
 func WithoutRefused(data []byte) (string, error) {
 	var document any
 	if err := json.Unmarshal(data, &document); err != nil {

@@ -10,10 +10,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Streams returns a result of streams: three arms that hold ten of them at
-// 10,000 events per second in all, and again with readers at half the rate, 12
-// rounds. sse is a few events short of nothing: all came. websocket lost 3 of
-// them, and so has no figure.
+// Streams returns a result of streams: three arms that hold ten of them at 10,000 events per second in all, and again
+// with readers at half the rate, 12 rounds. websocket lost 3 events, and so has no figure; the others lost none.
 func Streams() *result.Result {
 	arms := []Arm{
 		{
@@ -49,7 +47,7 @@ func Streams() *result.Result {
 	return r
 }
 
-// stream makes a trial of calls one of streams.
+// stream turns a trial of calls into one of streams.
 func stream(t *result.Trial, load plan.Load, random *rand.Rand) {
 	const slices = 3
 	t.Window = plan.Duration(slices * 1800 * time.Millisecond)

@@ -9,29 +9,29 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Way is a way of handing log entries on, with what it truly takes.
+// Way is a path for log entries, with its true times.
 type Way struct {
 	Name string // and protocol
-	// Answer is the median time of an answer, with one call in flight; an entry is
-	// stored so much Later. CPU is of all processes, for an entry.
+	// Answer is the median time of an answer, with one call in flight. An entry is stored Later after that. CPU is
+	// that of all processes, for an entry.
 	Answer, Later, CPU time.Duration
-	// Guarantee is how entries are handed on; nil: not recorded. Database is what
-	// keeps them; "" is memory.
+	// DeliveryGuarantee says how entries are handed on; nil: not recorded. Database is where they are kept; "" is
+	// memory.
 	Guarantee *result.Guarantee
 	Broker    string
 	Database  string
-	// Missing is how many entries of the fourth round were never stored.
+	// Missing is the number of entries of the fourth round that were never stored.
 	Missing uint64
-	// Unconfirmed entries have no time of being confirmed.
+	// Unconfirmed entries have no time of confirmation.
 	Unconfirmed bool
 }
 
-// Queued is how a way through a broker hands entries on: safely, but for confirms.
+// Queued is the guarantee of a path through a broker: persistent, with confirms as given.
 func Queued(broker, kind string, confirms bool) *result.Guarantee {
 	return &result.Guarantee{Broker: broker, Queue: kind, Confirms: confirms, Persistent: true, Sync: result.SyncFirst}
 }
 
-// Ways returns the result of a log pipeline's ways under a load.
+// Ways returns the result of a log pipeline's paths under a load.
 func Ways(rounds int, load plan.Load, ways ...Way) *result.Result {
 	var arms []Arm
 	for _, w := range ways {
@@ -77,10 +77,9 @@ func Ways(rounds int, load plan.Load, ways ...Way) *result.Result {
 	return r
 }
 
-// FourWays returns the usual four, with 50 calls in flight: log-grpc, which is
-// the cheapest and soonest stored; log-http, hardly to be told apart from it in
-// its answers; log-rabbit, and log-nats, which answers first of all, since
-// it is not confirmed.
+// FourWays returns the usual four with 50 calls in flight: log-grpc, which is the cheapest and the first to store;
+// log-http, whose answers are almost equal; log-rabbit; and log-nats, which answers first, because it is not
+// confirmed.
 func FourWays(rounds int) *result.Result {
 	const database = "SQLite 3.54.1"
 	return Ways(rounds, plan.Load{InFlight: 50},

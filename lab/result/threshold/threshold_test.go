@@ -147,7 +147,7 @@ func TestCheckThreshold(t *testing.T) {
 	}
 }
 
-// Whatever is typed, the parser answers, and what it takes it takes again.
+// The parser never panics, and accepts the text of every threshold that it accepted.
 func FuzzParseThreshold(f *testing.F) {
 	for _, text := range []string{
 		"cpu/req > +3%", "grpc: p99 > 20ms @ 50 in flight", "throughput < −2.5 %",

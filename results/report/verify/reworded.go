@@ -26,6 +26,24 @@ var rewordings = []struct {
 	{lateness(`99\.9`), "1 call in 1000 was made later than $1 after it was due, which moved the 99th " +
 		"percentile by $2"},
 	{lateness("99"), "1 call in 100 was made later than $1 after it was due, which moved the median by $2"},
+	{
+		regexp.MustCompile(`\bbefore a broker that does nothing the driver sends (\S+) messages a second, (\S+) ` +
+			`times what the fastest arm takes and (\S+) times this one`),
+		"against a broker that does nothing, the driver sends $1 messages a second, $2 times the rate of the " +
+			"fastest arm and $3 times that of this one",
+	},
+	{
+		regexp.MustCompile(`\b(\d+ of \d+ rounds) (was|were) made again, before anybody looked at their figures: `),
+		"$1 $2 repeated, before their figures were examined: ",
+	},
+	{
+		regexp.MustCompile(`\b(\S+ made \S+ calls), where the rate gives `),
+		"$1, but the rate gives ",
+	},
+	{
+		regexp.MustCompile(`( calls in flight), where (\d+ were kept)`),
+		"$1, but $2",
+	},
 }
 
 // lateness is how a quantile of lateness was told until November 2026.
