@@ -83,7 +83,8 @@ var flaws = map[string]flaw{
 	"mt-M03": {Hidden, "throughput only, no response times"},
 	"mt-M04": {EitherWay, "one connection for each caller in one stack, one for all callers in the others"},
 	"mt-M05": {EitherWay, "one side had a deadline, the other had none"},
-	"mt-M06": {Slower, "one server for all operations, called in alphabetical order, so the first operation found it cold"},
+	"mt-M06": {Slower, "one server for all operations, called in alphabetical order, so the first operation " +
+		"found it cold"},
 	"mt-M07": {Hidden, "two processes, and an interval that treats iterations as independent of them"},
 	"mt-M08": {Slower, "a stall of about 5.8 ms in every HTTP call of every operation, which was not " +
 		"investigated"},

@@ -172,7 +172,7 @@ func (h *Histogram) Quantile(q float64) int64 {
 	}
 	left := rank(q, h.total)
 	found := bucket(limit) // only a start value: the counts add up to total
-	if h.encoded == nil {  // without a call for each bucket, because quantiles of merged histograms are computed a thousand times
+	if h.encoded == nil {  // no call for each bucket, since merged histograms compute many quantiles
 		for i, n := range h.used() {
 			if n >= left {
 				found = h.low + i

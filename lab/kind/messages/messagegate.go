@@ -191,7 +191,8 @@ func messageNotes(s *gate.Subject, all *result.Messages) {
 }
 
 // excused lists messages that were delivered again or out of order with an excuse; "" if there are none. A missing
-// answer to the sender is an excuse even without a fault, because the sender cannot know whether its message was accepted.
+// answer to the sender is an excuse even without a fault, because the sender cannot know whether its message was
+// accepted.
 func excused(m *result.Messages) string {
 	var text string
 	switch again, late := words.Thousands(m.Redelivered), words.Thousands(m.Displaced); {
