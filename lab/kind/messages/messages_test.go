@@ -166,7 +166,7 @@ func TestMessagesAreAccountedFor(t *testing.T) {
 		"sound": {func(*result.Messages) {}, "", ""},
 		"missing": {
 			func(m *result.Messages) { m.Missing, m.Delivered = 1, m.Delivered-1 },
-			"1 acknowledged and never delivered", "",
+			"1 acknowledged but never delivered", "",
 		},
 		"duplicated": {func(m *result.Messages) { m.Duplicated = 1 }, "1 delivered again for no reason", ""},
 		"reordered":  {func(m *result.Messages) { m.Reordered = 1 }, "1 delivered out of order for no reason", ""},
