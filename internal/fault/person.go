@@ -15,7 +15,7 @@ func Both(err, another error) error {
 	case err == nil:
 		return another
 	case another == nil:
-		return err // as it is: a join would hide from Describe what it is
+		return err // unchanged: a join would hide its type from Describe
 	}
 	return errors.Join(err, another)
 }
@@ -31,7 +31,7 @@ func Describe(err error) string {
 
 // Bare is Describe for an error that says more of an interruption than that it was one.
 func Bare(err error) string {
-	// Only an error that is nothing but the coded one: text around it is context that somebody added on purpose.
+	// Only if the error itself is the coded one: text around it is context that a caller added on purpose.
 	if coded, ok := err.(*status.Error); ok { //nolint:errorlint // see above
 		return Plain(coded.Message)
 	}
@@ -39,8 +39,9 @@ func Bare(err error) string {
 	return strings.Join(slices.Compact(strings.Split(Text(err), "\n")), "\n")
 }
 
-// Unread is what is said of a file that could not be read, by the error of package input. flag is what names the file,
-// "" for an argument. An interruption stays what it is; what is no text, or too long, is a mistake of who named it.
+// Unread returns the error for a file that could not be read, given the error of package input. flag is the flag
+// that names the file, "" for an argument. An interruption is returned unchanged. A file that is not text, or is
+// too long, is a mistake of the user.
 func Unread(flag, name string, err error) error {
 	coded := new(status.Error)
 	switch {

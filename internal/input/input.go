@@ -1,6 +1,6 @@
-// Package input reads what a user names: files, devices, pipes and standard input. It bounds what it reads
-// while it reads, ends as soon as it is asked to, and returns text as UTF-8 whichever Unicode a file is in.
-// What the text means it does not know.
+// Package input reads sources that a user names: files, devices, pipes and standard input. It limits the length
+// while it reads, stops when its context ends, and returns text as UTF-8 for any Unicode encoding of the file. It
+// does not know the meaning of the text.
 package input
 
 import (

@@ -11,10 +11,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Keeps fails where a schema of Protocol Buffers lacks what clients know:
-// of each line the message or service before the colon, and all that stands
-// behind it, a field as name=number and a method as Name(Request)Reply. More
-// may be there, since what is new breaks no client.
+// Keeps fails if a schema of Protocol Buffers lacks something that clients know. Each line has a message or service
+// before the colon and its members after it: a field as name=number, a method as Name(Request)Reply. Additional
+// members are allowed, since they break no client.
 func Keeps(t testing.TB, schema protoreflect.FileDescriptor, lines []string) {
 	t.Helper()
 	has := map[string][]string{}

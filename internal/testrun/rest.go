@@ -47,7 +47,7 @@ func experiments() []apart {
 	}
 }
 
-// selfTest measures what is known, and takes a machine that does nothing else.
+// selfTest measures known delays, and needs a machine without other load.
 func selfTest() apart {
 	return apart{dir: "cmd/wirelab", limit: "12m", tests: []string{"TestSelfTest"}}
 }
@@ -60,7 +60,7 @@ func (a apart) step() step {
 // pattern matches these tests and no others, as -run and -skip want it.
 func pattern(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
 
-// withPackages are flags of go test that leave out what is run apart.
+// withPackages returns the flags of go test that leave out the tests run separately.
 func withPackages() []string {
 	left := selfTest().tests
 	for _, a := range experiments() {
@@ -69,14 +69,13 @@ func withPackages() []string {
 	return []string{"-skip", pattern(left)}
 }
 
-// rest is what is not run with the packages: go vet, which with an empty cache looks
-// through every package that ours import, what takes a network, what takes a
-// machine that does nothing else, and a module of its own. One after the other:
-// what they measure would be spoiled by one another.
+// rest returns the steps that do not run with the packages: go vet, which with an empty cache examines every
+// package that ours import; tests that need a network; tests that need a machine without other load; and a separate
+// module. They run one after the other, because each would disturb the measurements of the others.
 func rest() []step {
 	steps := []step{
 		{name: "go vet", command: []string{"go", "vet", "./..."}},
-		// What is in deploy, held to the types of Kubernetes and the schema of compose files.
+		// Tests the files in deploy against the types of Kubernetes and the schema of compose files.
 		{dir: "internal/manifests", args: []string{"-count=1", "./..."}, packages: 1},
 		{
 			name: "build/scripts/openapi", command: []string{"build/scripts/openapi"},

@@ -108,7 +108,7 @@ func TestI(t *testing.T) { println("last words"); os.Exit(3) }`,
 			t.Errorf("it does not say %s", want)
 		}
 	}
-	if strings.Contains(out, "nobody asks") {
+	if strings.Contains(out, "no caller asks") {
 		t.Error("it tells what a test said that passed")
 	}
 	if t.Failed() {

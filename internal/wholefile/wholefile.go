@@ -13,8 +13,7 @@ import (
 	"wirelab/internal/fault"
 )
 
-// Name makes an id, which may come from a file that somebody wrote, one
-// word without a path.
+// Name converts an id, which may come from a file of unknown origin, to one word without a path.
 func Name(id string) string {
 	name := strings.Trim(strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {

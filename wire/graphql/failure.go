@@ -38,7 +38,7 @@ type noted struct {
 // Unwrap makes it what it is noted for to errors.As.
 func (n *noted) Unwrap() error { return n.error }
 
-// present makes the error that the caller gets.
+// present converts an error for the caller.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
 	public := status.Public(told(ctx, err))
@@ -91,7 +91,7 @@ func beyond(format string, args ...any) error {
 	return &bound{status.Errorf(status.ResourceExhausted, format, args...)}
 }
 
-// told is err with the code that its caller is told.
+// told returns err with the code for its caller.
 func told(ctx context.Context, err error) error {
 	var b *bound
 	if !errors.As(err, &b) {

@@ -42,8 +42,8 @@ func (g guard) MutateOperationParameters(ctx context.Context, params *graphql.Ra
 	return nil
 }
 
-// checkDocument returns the faults of a document. One that is no GraphQL
-// passes: gqlgen says better what is wrong with it.
+// checkDocument returns the faults of a document. Text that is not GraphQL passes: gqlgen describes its errors
+// better.
 func checkDocument(text string) error {
 	if len(text) > documentLimit {
 		return beyond("document of more than %d bytes", documentLimit)

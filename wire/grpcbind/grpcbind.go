@@ -1,10 +1,8 @@
-// Package grpcbind carries any service over gRPC and the Connect protocol: it
-// joins grpc-go and connect-go to a binding, with the raw driver and the null
-// responder. It knows no workload; what its calls are is the binding's.
+// Package grpcbind carries any service over gRPC and the Connect protocol: it joins grpc-go and connect-go to a
+// binding, with the raw driver and the null responder. It knows no workload: the binding defines the calls.
 //
-// Protocol and library are separate dimensions: over gRPC both libraries serve
-// and both call, since each has its own HTTP/2, and what is often said of gRPC
-// is true of one of them.
+// Protocol and library are separate dimensions. Both libraries serve and call over gRPC, because each has its own
+// HTTP/2, and many statements about gRPC are true of one library only.
 package grpcbind
 
 import (
@@ -86,7 +84,7 @@ func (s Service[S]) OverConnect(protocol wirelab.Protocol) wirelab.Binding[S] {
 	return s.binding(protocol, func(*http.ServeMux) {})
 }
 
-// binding is the service by connect-go; beside adds to what it serves.
+// binding returns the service by connect-go; beside adds handlers to the same server.
 func (s Service[S]) binding(
 	protocol wirelab.Protocol, beside func(*http.ServeMux), speak ...connect.ClientOption,
 ) wirelab.Binding[S] {

@@ -166,9 +166,8 @@ func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, err
 // waiting for the very consumer this call would block.
 const sourceGrace = time.Second
 
-// CallBidi returns the stub of a [Bidi] route. The source runs in a goroutine
-// of its own while the replies are consumed, and has ended when the call has,
-// unless it slept through [sourceGrace].
+// CallBidi returns the stub of a [Bidi] route. The source runs in a separate goroutine while the replies are
+// consumed. It has ended when the call has, unless it slept through [sourceGrace].
 func CallBidi[Req, Rep any](
 	c *Client, path string, request Codec[Req], reply Codec[Rep],
 ) func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error] {

@@ -83,7 +83,7 @@ func TestBeside(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if got, err := say(bounded(t), dial(t, address), "x"); err != nil || got != "x" {
-		t.Errorf("beside it: %q, %v", got, err)
+		t.Errorf("next to it: %q, %v", got, err)
 	}
 	at := wirelab.Endpoint{Listener: new(net.TCPListener)}
 	err = netrpc.Serve(t.Context(), at, "Echo", &Echo{plain}, netrpc.Beside{Name: "Nothing", Receiver: struct{}{}})

@@ -13,10 +13,9 @@ const (
 	NoUploads = "net/rpc has no streams: a list in one request is another operation"
 )
 
-// BindingOf makes a service S's binding over net/rpc, under the name by which
-// clients of net/rpc call it. receiver has the methods that net/rpc finds, stub
-// is the service over a client, and holes are the operations that it does not
-// carry. beside are more services on the same server.
+// BindingOf returns the binding of a service S over net/rpc, under the name by which clients of net/rpc call it.
+// receiver has the methods that net/rpc finds, stub is the service over a client, and holes are the operations that
+// it does not carry. Further services on the same server follow.
 func BindingOf[S any](
 	name string, receiver func(S) any, stub func(*Client) S, holes map[string]string, beside ...func(S) Beside,
 ) wirelab.Binding[S] {

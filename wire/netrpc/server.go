@@ -38,10 +38,9 @@ func Serve(ctx context.Context, at wirelab.Endpoint, name string, receiver any, 
 	return err
 }
 
-// Beside is a service next to the one that is served, under its own name and with arguments and replies of
-// another kind: one that was published elsewhere, whose clients are to be answered. Its arguments are
-// [Admitted]; what its methods return travels as text, as net/rpc has it, and they must not panic: net/rpc
-// would end the process.
+// Beside is another service on the same server, under its own name and with arguments and replies of another kind:
+// a published service whose clients must be answered. Its arguments are [Admitted]. Errors of its methods travel as
+// text, as usual in net/rpc. The methods must not panic, since net/rpc would end the process.
 type Beside struct {
 	Name     string
 	Receiver any

@@ -61,10 +61,9 @@ type learner interface {
 	learn(ctx context.Context, deadline time.Duration, check func(context.Context) error) (request, error)
 }
 
-// Driver returns the raw driver of a binding: over is its wire, holes are the
-// operations it cannot carry (those answered while they are sent), and stub
-// returns the binding's client of the server at scheme://address as it is,
-// but sending through t.
+// Driver returns the raw driver of a binding: over is its wire, holes are the operations it cannot carry (those
+// answered while they are sent), and stub returns the binding's client of the server at scheme://address, changed
+// only to send through t.
 func Driver[S any](
 	over Over, holes map[string]string, stub func(t *Transport, scheme, address string) S,
 ) *wirelab.Raw[S] {

@@ -150,9 +150,8 @@ func (q *request) sameDeadline(first request) {
 	}
 }
 
-// learn performs check once and returns the one request that it makes. A
-// deadline is sent to the server, except one so short that it may pass before
-// the request arrives.
+// learn performs check once and returns the one request that it makes. It gives the call a deadline, for
+// the request to carry, only if that is long enough not to pass before the request is made.
 func (t *Transport) learn(
 	ctx context.Context, deadline time.Duration, check func(context.Context) error,
 ) (request, error) {
@@ -161,7 +160,7 @@ func (t *Transport) learn(
 	t.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	timer := time.AfterFunc(learnTime, cancel) // no deadline of ctx's, which would be told
+	timer := time.AfterFunc(learnTime, cancel) // not a deadline of ctx, which the request would carry
 	defer timer.Stop()
 	if deadline >= tellable {
 		var over context.CancelFunc

@@ -94,9 +94,8 @@ func (s Stream[Req, Rep]) Framing() httprpc.Framing[Req, Rep] {
 	return httprpc.Framing[Req, Rep]{MediaType: httprpc.MediaEvents, Send: s.send}
 }
 
-// send answers c with the items that call makes of req. The reply begins with
-// the first item, so that a call that fails before it has a status of its own,
-// or with the first heartbeat.
+// send answers c with the items that call makes of req. The reply begins with the first item, so that a call that
+// fails before it has its own status, or with the first heartbeat.
 func (s *Stream[Req, Rep]) send(
 	ctx context.Context, c *httprpc.Call, req Req, call func(context.Context, Req) iter.Seq2[Rep, error],
 ) error {

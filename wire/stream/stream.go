@@ -74,17 +74,14 @@ type Duplex[Out, In any] struct {
 	Translate func(error) error
 }
 
-// Converse makes a call with streams both ways: it sends out from one
-// goroutine and yields the replies from the caller's, so that neither waits
-// for the other whatever the windows of the wire hold.
+// Converse makes a call with streams both ways: it sends out from one goroutine and yields the replies from the
+// caller's, so that neither waits for the other whatever the windows of the wire hold.
 //
-// open starts the call under the context it is given. That context ends when
-// the caller stops early, when out holds an error (which is then the call's:
-// the server must not take a conversation that broke for one that ended), or
-// when the call is over. out is read by one goroutine only, and no longer once
-// the iteration has returned; so an iteration that is stopped early returns
-// only when out has delivered, or refused, the item it is working on. An out
-// that waits must therefore watch a context of its own.
+// open starts the call under the context it is given. That context ends when the caller stops early, when out holds
+// an error (which is then the error of the call: the server must not take a broken conversation for a finished
+// one), or when the call is over. out is read by one goroutine only, and no longer once the iteration has returned;
+// so an iteration that is stopped early returns only when out has delivered, or refused, the item it is working on.
+// An out that waits must therefore watch a separate context.
 //
 // A panic in out is raised again in the caller's goroutine.
 func Converse[Out, In any](

@@ -113,8 +113,8 @@ func TestConverseOpenFails(t *testing.T) {
 	}
 }
 
-// TestConverseReleases stops early, in each way a caller can: the context has
-// ended and nobody sends when Close is called, which is once.
+// TestConverseReleases stops early, in each way a caller can: the context has ended and nothing is being sent when
+// Close is called, which happens once.
 func TestConverseReleases(t *testing.T) {
 	defer leaktest.None(t)
 	for name, leave := range map[string]func(){
