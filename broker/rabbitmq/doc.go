@@ -1,7 +1,7 @@
 // Package rabbitmq implements package broker's Broker with RabbitMQ over AMQP 0-9-1. It knows queues, channels and
 // confirms. It starts no server, and does not know what messages mean.
 //
-// # What is declared
+// # Declarations
 //
 // A topic is a durable fanout exchange with its name. Each of its groups is a durable queue "topic.group", of the
 // topic's kind, bound to the exchange, so that each message is kept once for every group. A quorum queue has a

@@ -115,7 +115,7 @@ func TestServe(t *testing.T) {
 		well    bool
 	}{
 		{"a stop", logging.New(), false, true},
-		{"a door that fails", logging.New(), true, true},
+		{"a listener that fails", logging.New(), true, true},
 		{"a database that is away", gone{logging.New()}, false, false},
 	} {
 		t.Run(c.why, func(t *testing.T) {
