@@ -15,9 +15,9 @@ type Workload[S any] struct {
 	// New returns a service in memory with the workload's data set. It is the
 	// reference that every cell must answer like, and the service that servers serve.
 	New func() S
-	// Wrap returns service with calls of hooks, as documented in [Hooks]; the Before
-	// and After that it gets are never nil. nil: the workload supports no hooks.
-	// To get a wrapped service, call [Workload.Hooked].
+	// Wrap returns service with hooks called as documented in [Hooks]; it gets hooks whose Before and After are
+	// never nil. nil: the workload has no wrapper, so its servers can only do their own work. Use
+	// [Workload.Hooked] to get a wrapped service.
 	Wrap func(service S, hooks Hooks) S
 	// Published returns service with the behaviour of the published one where the
 	// workload's contract differs. nil: there is no such behaviour.
@@ -239,12 +239,10 @@ type Client interface {
 	// or with a drawn request if data is nil, and returns the request and
 	// every item of the reply.
 	Call(ctx context.Context, operation string, data []byte) (request any, reply []any, err error)
-	// Feed returns a function that opens a stream of an operation made by
-	// [Feeding], with rate events per second. It calls each with the stamp of each
-	// event when the event is decoded, and with a [*Mismatch] if its content differs
-	// from the reference's. It returns nil when each returned false or the stream
-	// ended, and otherwise the stream's error. Each call of the function opens a new
-	// stream, and several may be open at once.
+	// Feed returns a function that opens a stream of an operation built with [Feeding], of rate events per second,
+	// and calls each with the stamp of every event when it is decoded, and with a [*Mismatch] if its content differs
+	// from the reference. The function returns nil when each returned false or the stream ended, and otherwise the
+	// error of the stream. Each call of it opens a new stream, and several may be open at once.
 	Feed(operation string, rate int64) (func(ctx context.Context, each func(Stamp, error) bool) error, error)
 }
 

@@ -183,7 +183,7 @@ func (l *loaded) right(i int, reply request.Reply) error {
 	return l.judge.Check(i, reply)
 }
 
-// learntMost is the maximum number of requests of an operation whose first replies are logged.
+// learntMost is the maximum number of requests of an operation whose first replies are reported.
 const learntMost = 64
 
 // Learnt returns the replies to the calls so far, as "OPERATION INDEX DIGEST".

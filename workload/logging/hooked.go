@@ -6,10 +6,10 @@ import (
 	"wirelab"
 )
 
-// Wrap returns service with hooks in it, as [wirelab.Hooks] says where.
+// Wrap returns service with hooks, which are called as [wirelab.Hooks] documents.
 func Wrap(service Service, hooks wirelab.Hooks) Service { return hooked{service, hooks} }
 
-// hooked is a service with hooks. No reply is a stream, so Item has no place.
+// hooked is a service with hooks. No reply is a stream, so Item is not used.
 type hooked struct {
 	service Service
 	hooks   wirelab.Hooks // Before and After are set
@@ -18,15 +18,14 @@ type hooked struct {
 // Ready implements [Readier].
 func (h hooked) Ready(ctx context.Context) error { return Ready(ctx, h.service) }
 
-// Readier is a [Service] whose answers depend on something that may be gone,
-// such as a database.
+// Readier is a [Service] that depends on something that may be unavailable, such as a database.
 type Readier interface {
-	// Ready returns nil if that is there, by asking it, else Unavailable.
+	// Ready asks that dependency, and returns nil or Unavailable.
 	Ready(ctx context.Context) error
 }
 
-// Ready reports whether a service can answer now, for health checks: nil, or
-// the error of the [Readier] that it is. Others always can.
+// Ready reports whether a service works, for health checks. It returns the error of a [Readier], and nil for other
+// services.
 func Ready(ctx context.Context, service Service) error {
 	if r, ok := service.(Readier); ok {
 		return r.Ready(ctx)

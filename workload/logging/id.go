@@ -26,7 +26,7 @@ func makeID(now time.Time) string {
 		id[i] = madeLetters[clock&31]
 		clock >>= 5
 	}
-	var chance [16]byte         // of each byte five bits are used: sixteen are not worth packing
+	var chance [16]byte         // five bits of each byte are used: packing sixteen bytes is not worth the effort
 	_, _ = rand.Read(chance[:]) // never fails: it ends the program first
 	for i, b := range chance {
 		id[clockDigits+i] = madeLetters[b&31]
@@ -34,7 +34,7 @@ func makeID(now time.Time) string {
 	return string(id[:])
 }
 
-// MadeID reports whether an id looks like one of [NewID].
+// MadeID reports whether an id has the form of those of [NewID].
 func MadeID(id string) bool {
 	return len(id) == madeLength && strings.Trim(id, madeLetters) == ""
 }

@@ -13,14 +13,14 @@ import (
 // Memory is the reference service: the oracle of the conformance suite, and the service of servers without a
 // database. It is safe for concurrent use.
 type Memory struct {
-	limit int // StoredLimit; less in a test
+	limit int // StoredLimit; lower in a test
 
 	mu sync.RWMutex // guards all below
-	// entries are in the order of their positions, and of their times.
+	// entries are in the order of their positions, which is also that of their times.
 	entries []Stored
-	removed int64              // how many stood before the first: entries[i].Position == removed+i+1
+	removed int64              // how many came before the first: entries[i].Position == removed+i+1
 	byID    map[string]int64   // positions; nil until one is stored
-	byName  map[string][]int64 // positions, ascending; no name without one
+	byName  map[string][]int64 // positions, ascending; only names with entries
 }
 
 var _ Service = (*Memory)(nil)
@@ -61,7 +61,7 @@ func (m *Memory) WriteLog(_ context.Context, entry Entry) (Written, error) {
 	return Written{ID: entry.ID}, nil
 }
 
-// at returns the entry of a position there is. m.mu is held.
+// at returns the entry at an existing position. m.mu is held.
 func (m *Memory) at(position int64) *Stored { return &m.entries[position-m.removed-1] }
 
 // before returns how many entries were stored before a time. m.mu is held.
@@ -108,8 +108,8 @@ func (m *Memory) ListEntries(_ context.Context, query Query) (EntryList, error) 
 		}
 		return page.List(), nil
 	}
-	// Positions ascend: the search finds the first that is past the end, and the
-	// page goes down from the one before.
+	// Positions ascend: the search finds the first position past the end, and the page goes down from the one
+	// before it.
 	named := m.byName[query.Name]
 	for i := sort.Search(len(named), func(i int) bool { return named[i] > m.removed+int64(end) }) - 1; i >= 0; i-- {
 		if named[i] <= m.removed+int64(first) || !page.Add(*m.at(named[i])) {
@@ -130,12 +130,12 @@ func (m *Memory) DeleteEntries(_ context.Context, retention Retention) (Deleted,
 	if n == 0 {
 		return Deleted{}, nil
 	}
-	gone := m.removed + int64(n) // the last position that goes
+	gone := m.removed + int64(n) // the last position to remove
 	for _, e := range m.entries[:n] {
 		delete(m.byID, e.ID)
 		named := m.byName[e.Name]
 		if len(named) == 0 || named[0] > gone {
-			continue // done for an earlier one of the name
+			continue // done for an earlier entry of that name
 		}
 		if keep := named[sort.Search(len(named), func(i int) bool { return named[i] > gone }):]; len(keep) > 0 {
 			m.byName[e.Name] = slices.Clone(keep)

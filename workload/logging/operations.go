@@ -15,14 +15,14 @@ const (
 	// 76 in the origin's envelope (ms-F64). Each has a unique id; the origin's have none, so that nothing can be
 	// audited (ms-M15).
 	Published = "published"
-	// Again are a few entries that everybody writes, over and over: all calls
-	// but the first of each find theirs stored, and all are answered alike.
+	// Again draws from a few entries that every caller writes, over and over: each call but the first for an entry
+	// finds it stored, and all get the same answer.
 	Again = "again"
 )
 
 const (
 	stem      = "load-" // of the ids and names of drawn entries
-	dataDrawn = 2_000   // most bytes of drawn data, about
+	dataDrawn = 2_000   // maximum length of drawn data in bytes, roughly
 	againIDs  = 64
 )
 
@@ -50,12 +50,11 @@ func Operations() []wirelab.Operation[Service] {
 	}
 }
 
-// drawID draws an id that no other call has: among 1.8e19 of them a clash is
-// not to be expected.
+// drawID draws an id that no other call has: with 1.8e19 of them a collision is not to be expected.
 func drawID(r *rand.Rand) string { return stem + strconv.FormatUint(r.Uint64(), 36) }
 
-// drawEntry draws an entry of a name that others have too, and of data from none
-// to a few lines, some of it other than ASCII and some of it escaped in JSON.
+// drawEntry draws an entry with a name that others have too, and with data from none to a few lines, partly outside
+// ASCII and partly escaped in JSON.
 func drawEntry(r *rand.Rand) Entry {
 	words := [...]string{
 		"event", "took", "42 ms", "user=7", `"quoted"`, "naïve", "Grüße", "日本語", "a\\b", "<b>&amp;</b>", "\n",
@@ -86,7 +85,7 @@ func drawPast(r *rand.Rand) time.Time {
 	return begin.Add(time.Duration(r.Int64N(int64(10 * 365 * 24 * time.Hour)))).Truncate(time.Microsecond)
 }
 
-// drawQuery draws a query that finds nothing, each kind by another index.
+// drawQuery draws a query that finds nothing, each kind by a different index.
 func drawQuery(r *rand.Rand) Query {
 	q := Query{Limit: int32(r.IntN(PageLimit + 1))}
 	switch r.IntN(4) {

@@ -11,7 +11,7 @@ import (
 	"wirelab"
 )
 
-// Service is what a logger does. See the package comment for the contract.
+// Service is a logger. See the package comment for the contract.
 type Service interface {
 	// WriteLog stores an entry, and returns once it is stored. The same entry
 	// again is not stored again.
@@ -20,21 +20,20 @@ type Service interface {
 	GetEntry(ctx context.Context, id EntryID) (Stored, error)
 	// ListEntries returns one page of the stored entries, newest first.
 	ListEntries(ctx context.Context, query Query) (EntryList, error)
-	// DeleteEntries removes what was stored before a time.
+	// DeleteEntries removes the entries stored before a time.
 	DeleteEntries(ctx context.Context, retention Retention) (Deleted, error)
 }
 
-// The bounds of the contract.
+// Limits of the contract.
 const (
 	IDLimit   = 64      // characters of an entry's id
 	NameLimit = 128     // bytes of an entry's name
 	DataLimit = 1 << 19 // bytes of an entry's data
 	PageLimit = 1_000   // entries of one page
-	// PageBytes is how many bytes of names and data fill a page. With its last
-	// entry it has less than twice as many, which go into one message on every
-	// wire even where JSON makes six bytes of each.
+	// PageBytes is how many bytes of names and data fill a page. With its last entry a page has less than twice as
+	// many, which fit in one message on every wire even if JSON takes six bytes for each.
 	PageBytes     = 1 << 19
-	PositionLimit = 1<<53 - 1 // what every encoding carries whole
+	PositionLimit = 1<<53 - 1 // the largest exact integer in every encoding
 	StoredLimit   = 5_000_000 // entries that a service in memory keeps
 )
 
@@ -96,8 +95,8 @@ func validText(what, text string) error {
 	return nil
 }
 
-// validTime admits the times that every encoding and database carries whole:
-// years 1 to 9999, to the microsecond. The zero time stands for none.
+// validTime accepts times that every encoding and database can carry exactly: years 1 to 9999, to the microsecond.
+// The zero time means none.
 func validTime(what string, t time.Time) error {
 	if t.IsZero() {
 		return nil
@@ -112,26 +111,25 @@ func validTime(what string, t time.Time) error {
 	return nil
 }
 
-// Written tells under which id an entry is stored.
+// Written is the id of a stored entry.
 type Written struct {
 	ID string
-	// again is [Written.Again]. It is not of the contract and crosses no wire,
-	// so that no reply differs by it.
+	// again is the result of [Written.Again]. It is not part of the contract and crosses no wire, so replies do not
+	// differ by it.
 	again bool
 }
 
-// Again reports, of a reply that comes from the store itself and from no wire,
-// whether the entry had been stored before.
+// Again reports whether the entry had been stored before. It is known only for a reply from the store itself, not
+// over a wire.
 func (w Written) Again() bool { return w.again }
 
-// Equal reports whether the two are the same. An id that a logger made is
-// decided by its clock and by chance, so any two of those are.
+// Equal reports whether the two are the same. Generated ids depend on the logger's clock and on chance, so any two
+// of those are equal.
 func (w Written) Equal(other Written) bool {
 	return w.ID == other.ID || MadeID(w.ID) && MadeID(other.ID)
 }
 
-// String leaves out an id that a logger made, as Equal does, so that two
-// transcripts of the same calls are the same text.
+// String omits a generated id, as Equal does, so that two transcripts of the same calls are the same text.
 func (w Written) String() string {
 	if MadeID(w.ID) {
 		return "{ID:(made)}"
@@ -142,25 +140,24 @@ func (w Written) String() string {
 // EntryID names an entry.
 type EntryID struct{ ID string }
 
-// Validate returns InvalidArgument for what cannot be an id.
+// Validate returns InvalidArgument for an invalid id.
 func (id EntryID) Validate() error { return validID(id.ID) }
 
 // Stored is an entry in the form in which it is stored.
 type Stored struct {
 	Entry
-	Position int64     // 1 for the first stored; increases, gaps possible
+	Position int64     // 1 for the first entry; increases, possibly with gaps
 	At       time.Time // when it was stored, by the logger's clock; UTC, to the microsecond
 }
 
-// Equal reports whether the two are the same but for when they were stored,
-// which the logger's clock decides: that both tell, or neither, is all that is
-// compared. Ids are those of [Written.Equal].
+// Equal reports whether the two are the same apart from the time of storing, which depends on the logger's clock:
+// only whether both have one is compared. Ids are compared as in [Written.Equal].
 func (s Stored) Equal(other Stored) bool {
 	return Written{ID: s.ID}.Equal(Written{ID: other.ID}) && s.Name == other.Name && s.Data == other.Data &&
 		s.Position == other.Position && s.At.IsZero() == other.At.IsZero()
 }
 
-// String leaves out what Equal does.
+// String omits what Equal ignores.
 func (s Stored) String() string {
 	return fmt.Sprintf("{%s Name:%q Data:%q Position:%d}", strings.Trim(Written{ID: s.ID}.String(), "{}"), s.Name,
 		s.Data, s.Position)
@@ -171,8 +168,8 @@ type Query struct {
 	Name   string    // only of that name; "": all
 	Since  time.Time // stored then or later; the zero time: from the beginning
 	Until  time.Time // stored before; the zero time: to the end
-	Before int64     // position: only what was stored before it; 0: from the newest
-	Limit  int32     // most entries, 0 to PageLimit; 0: PageLimit
+	Before int64     // a position: only entries before it; 0: from the newest
+	Limit  int32     // maximum number of entries, 0 to PageLimit; 0: PageLimit
 }
 
 // Validate returns InvalidArgument for a query outside the contract.
@@ -200,13 +197,13 @@ type EntryList struct {
 	Next    int64 // Before of the next page; 0 unless the page is full, by entries or by bytes
 }
 
-// Equal reports whether the two are the same; nil and empty are.
+// Equal reports whether the two are the same; nil equals empty.
 func (l EntryList) Equal(other EntryList) bool {
 	return l.Next == other.Next && slices.EqualFunc(l.Entries, other.Entries, Stored.Equal)
 }
 
-// Retention says what is no longer to be kept.
-type Retention struct{ Before time.Time } // what was stored before it goes
+// Retention is a request to remove old entries.
+type Retention struct{ Before time.Time } // entries stored before it are removed
 
 // Validate returns InvalidArgument for a retention outside the contract. A missing time is one, so that leaving a
 // field out cannot remove everything.
@@ -217,7 +214,7 @@ func (r Retention) Validate() error {
 	return validTime("before", r.Before)
 }
 
-// Deleted is how many entries were removed.
+// Deleted is the number of removed entries.
 type Deleted struct{ Count int64 }
 
 // Equal reports whether the two are the same.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// FeatureCount and UnnamedCount are the sizes of the data set; both are those
-// of the published one, so that lists are as long.
+// FeatureCount and UnnamedCount are the sizes of the data set; both equal those of the published one, so that lists
+// have the same length.
 const (
 	FeatureCount = 100
 	UnnamedCount = 36
@@ -15,13 +15,11 @@ const (
 // Published is the one point that the published experiment asks for.
 var Published = Point{Latitude: 409146138, Longitude: -746188906}
 
-// dataSeed fixes the data set. Its value means nothing; changing it changes
-// every stored conversation.
+// dataSeed fixes the data set. The value is arbitrary; changing it changes every stored conversation.
 const dataSeed = 20261121
 
-// Features returns the data set: 100 places in a box of about 220 by 170 km,
-// 36 without a name, the published point first. It is drawn, not copied, and
-// is the same at every call. The caller owns the slice.
+// Features returns the data set: 100 places in a box of about 220 by 170 km, 36 without a name, the published point
+// first. It is drawn at random, not copied, and the same at every call. The caller owns the slice.
 func Features() []Feature {
 	r := rand.New(rand.NewPCG(dataSeed, 0))
 	features := make([]Feature, 0, FeatureCount)
@@ -38,14 +36,14 @@ func Features() []Feature {
 		taken[p] = true
 		features = append(features, Feature{Name: placeName(r), Location: p})
 	}
-	// The first feature keeps its name: it is the one people ask for.
+	// The first feature keeps its name: the published requests ask for it.
 	for _, i := range r.Perm(FeatureCount - 1)[:UnnamedCount] {
 		features[i+1].Name = ""
 	}
 	return features
 }
 
-// placeName draws a name. Some hold characters outside ASCII, as places do.
+// placeName draws a name. Some contain characters outside ASCII, as real ones do.
 func placeName(r *rand.Rand) string {
 	pick := func(words string) string {
 		all := strings.Fields(words)

@@ -8,7 +8,7 @@ import (
 	"wirelab"
 )
 
-// Wrap returns service with hooks in it, as [wirelab.Hooks] says where.
+// Wrap returns service with hooks, which are called as [wirelab.Hooks] documents.
 func Wrap(service Service, hooks wirelab.Hooks) Service { return hooked{service, hooks} }
 
 // hooked is a service with hooks.
@@ -31,7 +31,7 @@ func (h hooked) RecordRoute(ctx context.Context, points iter.Seq2[Point, error])
 			return RouteSummary{}, err
 		}
 		if len(route) > RouteLimit {
-			break // the service refuses such a route, so no more is kept of it
+			break // the service refuses such a route, so the rest is not stored
 		}
 		route = append(route, p)
 	}

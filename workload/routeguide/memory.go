@@ -20,10 +20,10 @@ type Memory struct {
 
 	mu    sync.Mutex              // guards all below
 	notes map[Point]*list.Element // of *board
-	order *list.List              // of *board, the one noted last in front; len <= LocationsKept
+	order *list.List              // of *board, the latest at the front; len <= LocationsKept
 }
 
-// board is the notes kept at one location.
+// board holds the notes at one location.
 type board struct {
 	at    Point
 	notes []RouteNote // oldest first; len <= NotesKept
