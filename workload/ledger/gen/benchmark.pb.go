@@ -133,7 +133,7 @@ func (x *Balance) GetTimestamp() string {
 	return ""
 }
 
-// Names accounts; an account may be repeated.
+// Names accounts. The same account may occur more than once.
 type GetBalancesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	AccountIds    []string               `protobuf:"bytes,1,rep,name=account_ids,json=accountIds,proto3" json:"account_ids,omitempty"`
@@ -233,7 +233,7 @@ func (x *GetBalancesResponse) GetVerdicts() []*Verdict {
 	return nil
 }
 
-// Whether the account with an id exists.
+// Whether an account exists.
 type Verdict struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	AccountId     string                 `protobuf:"bytes,1,opt,name=account_id,json=accountId,proto3" json:"account_id,omitempty"`
@@ -291,8 +291,9 @@ type StreamTransactionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only transactions posted at this time or later; empty: from the beginning.
 	SinceTimestamp string `protobuf:"bytes,1,opt,name=since_timestamp,json=sinceTimestamp,proto3" json:"since_timestamp,omitempty"`
-	// Events per second; 0: as fast as they are read. The published field has
-	// 32 bits and the same bytes; with 64 bits too large a value can be refused.
+	// Events per second; 0: as fast as the caller reads them. The published field has
+	// 32 bits, which are the same bytes on the wire. With 64 bits, the server sees a
+	// value that is too large and can refuse it.
 	RateLimit int64 `protobuf:"varint,2,opt,name=rate_limit,json=rateLimit,proto3" json:"rate_limit,omitempty"`
 	// Only transactions with this account on either side; empty: all.
 	FilterAccount string `protobuf:"bytes,3,opt,name=filter_account,json=filterAccount,proto3" json:"filter_account,omitempty"`
@@ -300,7 +301,7 @@ type StreamTransactionsRequest struct {
 	AfterTxId string `protobuf:"bytes,4,opt,name=after_tx_id,json=afterTxId,proto3" json:"after_tx_id,omitempty"`
 	// The stream ends after this many events; 0: at the end of the log.
 	Limit int64 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// At the end of the log, wait for new postings and continue.
+	// At the end of the log, continue with new transactions.
 	Follow        bool `protobuf:"varint,6,opt,name=follow,proto3" json:"follow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -387,7 +388,7 @@ type TransactionEvent struct {
 	AmountTinybar int64                  `protobuf:"varint,4,opt,name=amount_tinybar,json=amountTinybar,proto3" json:"amount_tinybar,omitempty"`
 	TxType        string                 `protobuf:"bytes,5,opt,name=tx_type,json=txType,proto3" json:"tx_type,omitempty"`
 	Timestamp     string                 `protobuf:"bytes,6,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
-	// Its position in the stream, from 1 without gaps.
+	// Position in the stream, from 1 without gaps.
 	Sequence uint64 `protobuf:"varint,7,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// When the event was due, in ns since 1970 by the server's clock.
 	DueUnixNano int64 `protobuf:"fixed64,8,opt,name=due_unix_nano,json=dueUnixNano,proto3" json:"due_unix_nano,omitempty"`
@@ -499,7 +500,7 @@ type GetTransactionsRequest struct {
 	FilterAccount string `protobuf:"bytes,2,opt,name=filter_account,json=filterAccount,proto3" json:"filter_account,omitempty"`
 	// Only transactions posted at this time or later; empty: from the beginning.
 	SinceTimestamp string `protobuf:"bytes,3,opt,name=since_timestamp,json=sinceTimestamp,proto3" json:"since_timestamp,omitempty"`
-	// Maximum number of transactions, up to 1,000; 0: 1,000.
+	// The largest number of transactions, at most 1,000; 0: 1,000.
 	Limit         int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -567,7 +568,7 @@ func (x *GetTransactionsRequest) GetLimit() int32 {
 type GetTransactionsResponse struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Transactions []*Transaction         `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
-	// Value of after for the next page; empty unless this page is full.
+	// The value of after_tx_id for the next page; empty unless this page is full.
 	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -34,7 +34,7 @@ const (
 type BalanceServiceClient interface {
 	// Returns the balance of an account.
 	GetBalance(ctx context.Context, in *GetBalanceRequest, opts ...grpc.CallOption) (*Balance, error)
-	// Returns the balances of several accounts, and which of them exist.
+	// Returns the balances of several accounts, and which of the accounts exist.
 	GetBalances(ctx context.Context, in *GetBalancesRequest, opts ...grpc.CallOption) (*GetBalancesResponse, error)
 }
 
@@ -72,7 +72,7 @@ func (c *balanceServiceClient) GetBalances(ctx context.Context, in *GetBalancesR
 type BalanceServiceServer interface {
 	// Returns the balance of an account.
 	GetBalance(context.Context, *GetBalanceRequest) (*Balance, error)
-	// Returns the balances of several accounts, and which of them exist.
+	// Returns the balances of several accounts, and which of the accounts exist.
 	GetBalances(context.Context, *GetBalancesRequest) (*GetBalancesResponse, error)
 	mustEmbedUnimplementedBalanceServiceServer()
 }
@@ -175,7 +175,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type TransactionServiceClient interface {
-	// Sends the log as a stream, from a given position and at a given rate.
+	// Streams the log, from the requested position and at the requested rate.
 	StreamTransactions(ctx context.Context, in *StreamTransactionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[TransactionEvent], error)
 }
 
@@ -210,7 +210,7 @@ type TransactionService_StreamTransactionsClient = grpc.ServerStreamingClient[Tr
 // All implementations must embed UnimplementedTransactionServiceServer
 // for forward compatibility.
 type TransactionServiceServer interface {
-	// Sends the log as a stream, from a given position and at a given rate.
+	// Streams the log, from the requested position and at the requested rate.
 	StreamTransactions(*StreamTransactionsRequest, grpc.ServerStreamingServer[TransactionEvent]) error
 	mustEmbedUnimplementedTransactionServiceServer()
 }
@@ -283,7 +283,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Calls that the published service does not have.
+// The operations that the published service does not have.
 type LedgerServiceClient interface {
 	// Returns one page of the log.
 	GetTransactions(ctx context.Context, in *GetTransactionsRequest, opts ...grpc.CallOption) (*GetTransactionsResponse, error)
@@ -324,7 +324,7 @@ func (c *ledgerServiceClient) PostTransaction(ctx context.Context, in *PostTrans
 // All implementations must embed UnimplementedLedgerServiceServer
 // for forward compatibility.
 //
-// Calls that the published service does not have.
+// The operations that the published service does not have.
 type LedgerServiceServer interface {
 	// Returns one page of the log.
 	GetTransactions(context.Context, *GetTransactionsRequest) (*GetTransactionsResponse, error)

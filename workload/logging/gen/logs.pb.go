@@ -31,8 +31,8 @@ type Log struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Data  string                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
-	// Chosen by the caller, who can then repeat the call without storing the entry
-	// twice; empty: the logger chooses.
+	// The caller chooses it, so that it can repeat the call without storing the entry
+	// twice. Empty: the logger chooses one.
 	Id            string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -138,7 +138,7 @@ type LogResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "logged!"
 	Result string `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// The id of the stored entry.
+	// The id under which the entry is stored.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -237,7 +237,7 @@ func (x *GetEntryRequest) GetId() string {
 type StoredEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Entry *Log                   `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
-	// 1 for the first entry; increases, possibly with gaps.
+	// 1 for the entry that was stored first. Positions increase and may have gaps.
 	Position      int64  `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
 	StoredAt      string `protobuf:"bytes,3,opt,name=stored_at,json=storedAt,proto3" json:"stored_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -306,7 +306,7 @@ type ListEntriesRequest struct {
 	Until string `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
 	// Only entries before this position; 0: from the newest.
 	Before int64 `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"`
-	// Maximum number of entries, up to 1,000; 0: 1,000.
+	// The largest number of entries, at most 1,000; 0: 1,000.
 	Limit         int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -381,7 +381,7 @@ func (x *ListEntriesRequest) GetLimit() int32 {
 type ListEntriesResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Entries []*StoredEntry         `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// Value of before for the next page; 0 unless this page is full.
+	// The value of before for the next page; 0 unless this page is full.
 	Next          int64 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -431,10 +431,10 @@ func (x *ListEntriesResponse) GetNext() int64 {
 	return 0
 }
 
-// Asks for the removal of old entries.
+// Names the entries to remove.
 type DeleteEntriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries stored before this time are removed. A request without it is refused.
+	// Entries stored before this time are removed. Required.
 	Before        string `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -139,13 +139,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Calls that the published service does not have.
+// The operations that the published service does not have.
 type EntryServiceClient interface {
 	// Returns a stored entry.
 	GetEntry(ctx context.Context, in *GetEntryRequest, opts ...grpc.CallOption) (*StoredEntry, error)
 	// Returns one page of the stored entries, newest first.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
-	// Removes the entries stored before a time.
+	// Removes the entries that were stored before a time.
 	DeleteEntries(ctx context.Context, in *DeleteEntriesRequest, opts ...grpc.CallOption) (*DeleteEntriesResponse, error)
 }
 
@@ -191,13 +191,13 @@ func (c *entryServiceClient) DeleteEntries(ctx context.Context, in *DeleteEntrie
 // All implementations must embed UnimplementedEntryServiceServer
 // for forward compatibility.
 //
-// Calls that the published service does not have.
+// The operations that the published service does not have.
 type EntryServiceServer interface {
 	// Returns a stored entry.
 	GetEntry(context.Context, *GetEntryRequest) (*StoredEntry, error)
 	// Returns one page of the stored entries, newest first.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
-	// Removes the entries stored before a time.
+	// Removes the entries that were stored before a time.
 	DeleteEntries(context.Context, *DeleteEntriesRequest) (*DeleteEntriesResponse, error)
 	mustEmbedUnimplementedEntryServiceServer()
 }

@@ -237,11 +237,11 @@ func (x *RouteNote) GetMessage() string {
 	return ""
 }
 
-// The summary of a complete route.
+// The summary of a route.
 type RouteSummary struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	PointCount int32                  `protobuf:"varint,1,opt,name=point_count,json=pointCount,proto3" json:"point_count,omitempty"`
-	// Points with a named feature.
+	// Number of points with a named feature.
 	FeatureCount int32 `protobuf:"varint,2,opt,name=feature_count,json=featureCount,proto3" json:"feature_count,omitempty"`
 	// In metres.
 	Distance int32 `protobuf:"varint,3,opt,name=distance,proto3" json:"distance,omitempty"`

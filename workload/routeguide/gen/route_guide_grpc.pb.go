@@ -37,9 +37,9 @@ type RouteGuideClient interface {
 	GetFeature(ctx context.Context, in *Point, opts ...grpc.CallOption) (*Feature, error)
 	// Returns the features inside a rectangle, borders included.
 	ListFeatures(ctx context.Context, in *Rectangle, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Feature], error)
-	// Reads a route and returns its length and the number of features along it.
+	// Reads a route, and returns its length and the number of features on it.
 	RecordRoute(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[Point, RouteSummary], error)
-	// Answers each note with the notes at its location, the note itself last.
+	// Answers each note with the notes kept at its location, the new one last.
 	RouteChat(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RouteNote, RouteNote], error)
 }
 
@@ -114,9 +114,9 @@ type RouteGuideServer interface {
 	GetFeature(context.Context, *Point) (*Feature, error)
 	// Returns the features inside a rectangle, borders included.
 	ListFeatures(*Rectangle, grpc.ServerStreamingServer[Feature]) error
-	// Reads a route and returns its length and the number of features along it.
+	// Reads a route, and returns its length and the number of features on it.
 	RecordRoute(grpc.ClientStreamingServer[Point, RouteSummary]) error
-	// Answers each note with the notes at its location, the note itself last.
+	// Answers each note with the notes kept at its location, the new one last.
 	RouteChat(grpc.BidiStreamingServer[RouteNote, RouteNote]) error
 	mustEmbedUnimplementedRouteGuideServer()
 }

@@ -63,7 +63,7 @@ const (
 type BalanceServiceClient interface {
 	// Returns the balance of an account.
 	GetBalance(context.Context, *connect.Request[gen.GetBalanceRequest]) (*connect.Response[gen.Balance], error)
-	// Returns the balances of several accounts, and which of them exist.
+	// Returns the balances of several accounts, and which of the accounts exist.
 	GetBalances(context.Context, *connect.Request[gen.GetBalancesRequest]) (*connect.Response[gen.GetBalancesResponse], error)
 }
 
@@ -113,7 +113,7 @@ func (c *balanceServiceClient) GetBalances(ctx context.Context, req *connect.Req
 type BalanceServiceHandler interface {
 	// Returns the balance of an account.
 	GetBalance(context.Context, *connect.Request[gen.GetBalanceRequest]) (*connect.Response[gen.Balance], error)
-	// Returns the balances of several accounts, and which of them exist.
+	// Returns the balances of several accounts, and which of the accounts exist.
 	GetBalances(context.Context, *connect.Request[gen.GetBalancesRequest]) (*connect.Response[gen.GetBalancesResponse], error)
 }
 
@@ -161,7 +161,7 @@ func (UnimplementedBalanceServiceHandler) GetBalances(context.Context, *connect.
 
 // TransactionServiceClient is a client for the benchmark.TransactionService service.
 type TransactionServiceClient interface {
-	// Sends the log as a stream, from a given position and at a given rate.
+	// Streams the log, from the requested position and at the requested rate.
 	StreamTransactions(context.Context, *connect.Request[gen.StreamTransactionsRequest]) (*connect.ServerStreamForClient[gen.TransactionEvent], error)
 }
 
@@ -197,7 +197,7 @@ func (c *transactionServiceClient) StreamTransactions(ctx context.Context, req *
 
 // TransactionServiceHandler is an implementation of the benchmark.TransactionService service.
 type TransactionServiceHandler interface {
-	// Sends the log as a stream, from a given position and at a given rate.
+	// Streams the log, from the requested position and at the requested rate.
 	StreamTransactions(context.Context, *connect.Request[gen.StreamTransactionsRequest], *connect.ServerStream[gen.TransactionEvent]) error
 }
 

@@ -132,7 +132,7 @@ type EntryServiceClient interface {
 	GetEntry(context.Context, *connect.Request[gen.GetEntryRequest]) (*connect.Response[gen.StoredEntry], error)
 	// Returns one page of the stored entries, newest first.
 	ListEntries(context.Context, *connect.Request[gen.ListEntriesRequest]) (*connect.Response[gen.ListEntriesResponse], error)
-	// Removes the entries stored before a time.
+	// Removes the entries that were stored before a time.
 	DeleteEntries(context.Context, *connect.Request[gen.DeleteEntriesRequest]) (*connect.Response[gen.DeleteEntriesResponse], error)
 }
 
@@ -196,7 +196,7 @@ type EntryServiceHandler interface {
 	GetEntry(context.Context, *connect.Request[gen.GetEntryRequest]) (*connect.Response[gen.StoredEntry], error)
 	// Returns one page of the stored entries, newest first.
 	ListEntries(context.Context, *connect.Request[gen.ListEntriesRequest]) (*connect.Response[gen.ListEntriesResponse], error)
-	// Removes the entries stored before a time.
+	// Removes the entries that were stored before a time.
 	DeleteEntries(context.Context, *connect.Request[gen.DeleteEntriesRequest]) (*connect.Response[gen.DeleteEntriesResponse], error)
 }
 

@@ -53,9 +53,9 @@ type RouteGuideClient interface {
 	GetFeature(context.Context, *connect.Request[gen.Point]) (*connect.Response[gen.Feature], error)
 	// Returns the features inside a rectangle, borders included.
 	ListFeatures(context.Context, *connect.Request[gen.Rectangle]) (*connect.ServerStreamForClient[gen.Feature], error)
-	// Reads a route and returns its length and the number of features along it.
+	// Reads a route, and returns its length and the number of features on it.
 	RecordRoute(context.Context) *connect.ClientStreamForClient[gen.Point, gen.RouteSummary]
-	// Answers each note with the notes at its location, the note itself last.
+	// Answers each note with the notes kept at its location, the new one last.
 	RouteChat(context.Context) *connect.BidiStreamForClient[gen.RouteNote, gen.RouteNote]
 }
 
@@ -131,9 +131,9 @@ type RouteGuideHandler interface {
 	GetFeature(context.Context, *connect.Request[gen.Point]) (*connect.Response[gen.Feature], error)
 	// Returns the features inside a rectangle, borders included.
 	ListFeatures(context.Context, *connect.Request[gen.Rectangle], *connect.ServerStream[gen.Feature]) error
-	// Reads a route and returns its length and the number of features along it.
+	// Reads a route, and returns its length and the number of features on it.
 	RecordRoute(context.Context, *connect.ClientStream[gen.Point]) (*connect.Response[gen.RouteSummary], error)
-	// Answers each note with the notes at its location, the note itself last.
+	// Answers each note with the notes kept at its location, the new one last.
 	RouteChat(context.Context, *connect.BidiStream[gen.RouteNote, gen.RouteNote]) error
 }
 
