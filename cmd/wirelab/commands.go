@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/desk"
+	"wirelab/cmd/internal/fleet"
 	"wirelab/cmd/internal/kept"
 )
 
@@ -28,6 +29,8 @@ func commands() []func(*app) *cobra.Command {
 		newReplayCommand,
 		newMatrixCommand,
 		newServeCommand,
+		withDesk(fleet.Host),
+		withDesk(fleet.Hosts),
 		newUpCommand,
 		newChaosCommand,
 		withDesk(kept.ServeResults),

@@ -82,6 +82,7 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	f.conduct.register(a, flags)
+	f.conduct.hosts.Register(flags)
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("in-flight", "streams")
 }

@@ -7,6 +7,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/cmd/internal/fleet"
 	"wirelab/lab/databases"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -23,6 +24,7 @@ type conductOptions struct {
 	certificate string
 	name        string // of the result
 	network     desk.NetworkFlag
+	hosts       fleet.Flags
 	secure      desk.SecureFlags
 	database    databases.Choice
 	gate        desk.Gate
@@ -64,6 +66,9 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return o.placed(err)
 	}
+	if p, err = o.hosts.Apply(p); err != nil {
+		return err
+	}
 	p.Primary = metricID(p.Primary)
 	if p, err = p.Complete(); err != nil {
 		return o.placed(err)
@@ -84,6 +89,11 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if o.plan {
 		return a.PrintJSON(p)
 	}
+	leave, err := o.hosts.Open(ctx, a.Desk, p)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	r, err := a.Measure(ctx, p, arms, o.certificate, o.quiet)
 	if err != nil {
 		return o.gate.NoWord(err)

@@ -19,6 +19,8 @@ func lasts() map[string]string {
 		"decide":         "reading the result",
 		"doctor":         "looking at this machine",
 		"explain":        "preparing the explanation",
+		"host":           "looking at this machine",
+		"hosts":          "asking the hosts",
 		"load":           "preparing the load",
 		"own check":      "reading the description",
 		"own init":       "asking what there is",

@@ -87,6 +87,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 	flags.StringVar(&f.mayLoad, "i-may-load", "",
 		"the `host` of TARGET, if it is another machine and you may load it")
 	f.conduct.register(a, flags)
+	f.conduct.hosts.Register(flags)
 	cli.Common(flags, "data")
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("curve", "capacity")

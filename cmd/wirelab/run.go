@@ -64,6 +64,7 @@ func newRunCommand(a *app) *cobra.Command {
 	flags.Uint64Var(&seed, "seed", 0, "override the plan's seed")
 	desk.AddDeadlineFlag(flags, &deadline, "as the plan says")
 	o.register(a, flags)
+	o.hosts.Register(flags)
 	return command
 }
 

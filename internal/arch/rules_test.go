@@ -335,6 +335,15 @@ var rules = []rule{
 		"the science is testable with a fake cell",
 	},
 	{
+		"lab/hosts",
+		[]string{
+			".", "internal/certs", "internal/fault", "lab/control", "lab/experiment", "lab/load", "lab/plan",
+			"lab/probe", "lab/result", "lab/target",
+		},
+		"github.com/nats-io/nats.go github.com/nats-io/nkeys",
+		"a host carries orders, whatever is measured",
+	},
+	{
 		"lab/doctor",
 		[]string{"lab/plan", "lab/probe", "lab/result/**"},
 		"none",

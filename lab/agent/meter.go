@@ -27,13 +27,13 @@ const warmWindows = 20
 func (m *Meter) Warm(ctx context.Context, order control.Warm, served Served) (*load.Warmth, error) {
 	window := m.Plan
 	window.Duration = time.Duration(order.Least) / warmWindows
-	if s := window.Schedule; s != nil && s.Stages[0].From < rareRate {
+	if s := window.Schedule; s != nil && firstRate(s) < rareRate {
 		// Windows that have calls in them would take minutes, and two or three calls would decide about each. Make one
 		// call after another instead.
 		window.Schedule, window.Workers = nil, 1
 	}
 	if window.Schedule != nil {
-		window.Duration = max(window.Duration, fewCalls(window.Schedule.Stages[0].From))
+		window.Duration = max(window.Duration, fewCalls(firstRate(window.Schedule)))
 	}
 	if window.Schedule != nil && len(window.Schedule.Stages) > 1 {
 		// A profile of stages is not meant to be steady. Warm up at the rate at which it begins.
@@ -52,6 +52,9 @@ func (m *Meter) Warm(ctx context.Context, order control.Warm, served Served) (*l
 		Served: served,
 	})
 }
+
+// firstRate is the rate, per second, that this driver's share of a schedule begins with.
+func firstRate(s *load.Schedule) float64 { return s.Stages[0].From / float64(max(1, s.Share.Of)) }
 
 // rareRate is the rate, in calls per second, below which a window would have to be longer than fewCalls allows.
 const rareRate = 3

@@ -128,7 +128,9 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	case order.Slice != nil:
 		var l Load
 		if l, err = d.load(order.Slice.Load); err == nil {
-			reply.Slice, err = l.Slice(ctx, *order.Slice)
+			if err = await(ctx, order.Slice.At); err == nil {
+				reply.Slice, err = l.Slice(ctx, *order.Slice)
+			}
 		}
 	default:
 		err = errors.New("an empty order")
@@ -138,6 +140,29 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	}
 	reply.Met = told(d.loads, Meeter.Met) // connections may be opened by any of the orders
 	return reply
+}
+
+// aheadMost is how far ahead a slice may be ordered: more is a clock that is wrong.
+const aheadMost = 10 * time.Second
+
+// await waits for a moment by this machine's clock, in ns since 1970; 0: there is none. One that has passed is not waited
+// for: the slice then begins late, which the runner sees.
+func await(ctx context.Context, at int64) error {
+	if at == 0 {
+		return nil
+	}
+	left := time.Until(time.Unix(0, at))
+	if left > aheadMost {
+		return fmt.Errorf("a slice is to begin in %v: the clocks of runner and driver do not agree", left)
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // told returns what the loads of one kind report, sorted, each value once.

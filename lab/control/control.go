@@ -205,6 +205,8 @@ type Slice struct {
 	For  plan.Duration `json:"for"`
 	// Head is the time at the start that is not recorded.
 	Head plan.Duration `json:"head,omitempty"`
+	// At is when it is to begin, by the driver's clock, in ns since 1970; 0: at once.
+	At int64 `json:"at,omitempty"`
 	// Seed seeds the arrivals of the slice.
 	Seed uint64 `json:"seed"`
 	// Schedule replaces that of the load, to try a rate that was not known when the load was dialled; nil: the load's
@@ -225,6 +227,8 @@ type Measured struct {
 	WireReceived uint64          `json:"wire_received"`
 	Connections  uint64          `json:"connections"` // opened in the slice
 	Open         uint64          `json:"open"`        // at the end of the slice
+	// Drivers are what each driver measured, where several did. It crosses no pipe: who joins them is the runner.
+	Drivers []result.DriverShare `json:"-"`
 	result.Particulars
 }
 

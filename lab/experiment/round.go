@@ -410,11 +410,37 @@ func add(t *result.Trial, m *control.Measured) {
 		(*h.into).Merge(h.from)
 	}
 	probe.Add(t.Driver, m.Usage)
+	addDrivers(t, m.Drivers)
 	t.WireSent += m.WireSent
 	t.Payload += m.Payload
 	t.WireReceived += m.WireReceived
 	t.Connections += m.Connections
 	t.Open, t.Causes = m.Open, t.Causes.Add(r.Causes...)
+}
+
+// addDrivers adds what each driver measured in a slice. All slices have the same drivers.
+func addDrivers(t *result.Trial, more []result.DriverShare) {
+	if t.Drivers == nil {
+		t.Drivers = more
+		return
+	}
+	for i, m := range more {
+		d := &t.Drivers[i]
+		if time.Duration(m.Began).Abs() > time.Duration(d.Began).Abs() {
+			d.Began = m.Began
+		}
+		d.RoundTrip, d.Offset, d.Uncertainty = m.RoundTrip, m.Offset, m.Uncertainty
+		d.Planned += m.Planned
+		d.Sent += m.Sent
+		d.OK += m.OK
+		d.Late += m.Late
+		d.Unsent += m.Unsent
+		probe.Add(&d.Usage, m.Usage)
+		d.Response.Merge(m.Response)
+		d.Service.Merge(m.Service)
+		d.Lag.Merge(m.Lag)
+		d.Wake.Merge(m.Wake)
+	}
 }
 
 // stop stops all children at the same time, since each may take seconds to drain. A child that does not stop well is a

@@ -38,6 +38,8 @@ type Runner struct {
 	TLS     *control.TLS
 	// External is the external service that is the plan's workload, for drivers; nil: the workload is one of wirelab's.
 	External json.RawMessage
+	// Hosts are those that servers and drivers run on; nil: this machine.
+	Hosts []result.Host
 	// Environment is stored with the result.
 	Environment result.Environment
 	// Observe, if set, is called with every step, on the runner's goroutine.
@@ -148,7 +150,7 @@ func (c *Runner) begin() *result.Result {
 	return &result.Result{
 		Schema: result.Schema, Minor: result.Minor, ID: c.ID, Command: c.Command, Began: time.Now(),
 		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...), Absent: c.Absent,
-		Environment: c.Environment, Placement: c.Bench.Placement(),
+		Environment: c.Environment, Placement: c.Bench.Placement(), Hosts: c.Hosts,
 	}
 }
 

@@ -275,9 +275,10 @@ func (s *slice) depart(w *sheet, due, now int64, waited bool) {
 	} else {
 		w.late++
 	}
-	level := s.schedule.Expected(time.Duration(now - s.start))
+	level := s.schedule.level(time.Duration(now - s.start))
 	if s.level >= 0 {
-		s.gaps.Record(int64((level - s.level) * gapUnit))
+		// What others send in between is taken to be as late as this generator is, whose own lateness alone shows.
+		s.gaps.Record(int64((level - s.level - s.arrivals.skipped) * gapUnit))
 	}
 	s.level = level
 }

@@ -52,12 +52,25 @@ type Schedule struct {
 	// Gaps is the recording of Recorded and Sampled: times between arrivals, 1 to [GapsLimit] of them, each 0 or more,
 	// and not all 0. Only their proportions count: Stages set the rate.
 	Gaps []time.Duration `json:",omitempty"`
+	// Share is the part of the arrivals that this generator sends; the zero value: all of them.
+	Share Share `json:",omitzero"`
 }
+
+// Share is every Of-th arrival of a schedule, from the one with this index on. Generators that have the shares
+// 0 to Of-1 of one schedule send exactly its arrivals together, whatever its law: a log-normal stream that was cut into
+// slower log-normal streams would be another one.
+type Share struct {
+	Index, Of int // 0 <= Index < Of <= ShareLimit; Of 0 is all
+}
+
+// parts is into how many shares the schedule is cut.
+func (s Share) parts() int { return max(1, s.Of) }
 
 // The bounds of a schedule's law.
 const (
 	SpreadLimit = 20
 	GapsLimit   = 100_000
+	ShareLimit  = 10_000
 )
 
 // ConstantRate returns a schedule of equal gaps, rate per second, without end.
@@ -74,6 +87,9 @@ func PoissonRate(rate float64, seed uint64) *Schedule {
 func (s *Schedule) Validate() error {
 	if err := s.validateLaw(); err != nil {
 		return err
+	}
+	if of := s.Share.Of; of < 0 || of > ShareLimit || s.Share.Index < 0 || s.Share.Index >= s.Share.parts() {
+		return fmt.Errorf("%w: share %d of %d", ErrPlan, s.Share.Index, of)
 	}
 	if len(s.Stages) == 0 {
 		return fmt.Errorf("%w: a schedule needs a stage", ErrPlan)
@@ -95,8 +111,11 @@ func (s *Schedule) Validate() error {
 	return nil
 }
 
-// Expected returns Λ(t): how many arrivals are due before t on average.
-func (s *Schedule) Expected(t time.Duration) float64 {
+// Expected returns how many arrivals of the schedule's share are due before t on average.
+func (s *Schedule) Expected(t time.Duration) float64 { return s.level(t) / float64(s.Share.parts()) }
+
+// level is Λ(t), the rate's integral over the whole schedule.
+func (s *Schedule) level(t time.Duration) float64 {
 	sum := 0.0
 	for _, stage := range s.Stages {
 		if stage.Duration == 0 || t <= stage.Duration {
@@ -137,6 +156,9 @@ type arrivals struct {
 	stage    int
 	before   float64       // Λ at the stage's start
 	began    time.Duration // the stage's start
+	number   int           // of the next arrival, from 0
+	last     float64       // index of the share's last arrival
+	skipped  float64       // from that one to the arrival before this one, which another generator sends; else 0
 }
 
 func newArrivals(s *Schedule) *arrivals {
@@ -147,8 +169,24 @@ func newArrivals(s *Schedule) *arrivals {
 	return a
 }
 
-// next returns when the next arrival is due, from the schedule's start. ok is false after the last.
+// next returns when the share's next arrival is due, from the schedule's start; ok is false after the last.
 func (a *arrivals) next() (due time.Duration, ok bool) {
+	before := a.last // the arrival before the one that is taken, whoever sends it
+	for {
+		index := a.index
+		due, ok = a.take()
+		mine := a.number%a.schedule.Share.parts() == a.schedule.Share.Index
+		a.number++
+		if mine || !ok {
+			a.skipped, a.last = before-a.last, index
+			return due, ok
+		}
+		before = index
+	}
+}
+
+// take returns when the next arrival of all is due.
+func (a *arrivals) take() (due time.Duration, ok bool) {
 	for ; a.stage < len(a.schedule.Stages); a.stage++ {
 		stage := a.schedule.Stages[a.stage]
 		whole := math.Inf(1)

@@ -84,9 +84,12 @@ func (p Plan) Complete() (Plan, error) {
 		setDefault(&p.Slices, defaultSlicesTool)
 		setDefault(&p.Slice, max(sliceTool, (tripsSlice*trip+sliceTool-1)/sliceTool*sliceTool))
 	}
-	setDefault(&p.Slices, choose(open || trip > slowTrip, defaultSlicesOpen, defaultSlicesClosed))
+	setDefault(&p.Slices, choose(open || trip > slowTrip || p.Hosts.Used(), defaultSlicesOpen, defaultSlicesClosed))
 	if !p.staged() {
 		slice := choose(open, defaultSliceOpen, defaultSliceClosed)
+		if p.Hosts.Used() {
+			slice = max(slice, sliceHosts)
+		}
 		setDefault(&p.Slice, max(tripsSlice*trip, p.fewCalls(), cmp.Or(traits.slice, slice)))
 	}
 	setDefault(&p.WarmUp, max(tripsWarmUp*trip, defaultWarmUp))
@@ -283,7 +286,7 @@ func (p Plan) checkTogether() error {
 		return bad("primary", p.Primary, "another metric in an open loop, where the plan itself sets the throughput")
 	}
 	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkStreaming(), p.checkMessaging(), p.checkTools(),
-		p.checkTrips()); err != nil {
+		p.checkTrips(), p.checkHosts()); err != nil {
 		return err
 	}
 	if err := first(p.checkCorner("explain.from", p.Explain.From),

@@ -33,6 +33,8 @@ type Plan struct {
 	// Network is the path between driver and server, in the form that package network reads: "cloud" or
 	// "rtt=40ms,loss=0.1%". Empty: the unchanged loopback.
 	Network string `json:"network,omitempty" yaml:"network,omitempty"`
+	// Hosts are the machines that servers and drivers run on. Default: the runner's own.
+	Hosts Hosts `json:"hosts,omitzero" yaml:"hosts,omitempty"`
 	// Durability is what an acknowledgement of a broker must guarantee, for arms that do not say it: "fsync" (a
 	// quorum has the message on disk; the default) or "default" (the broker's default settings). Only with scenarios.
 	Durability string `json:"durability,omitempty" yaml:"durability,omitempty"`

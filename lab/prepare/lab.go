@@ -12,6 +12,7 @@ import (
 
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
+	"wirelab/lab/hosts"
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -24,6 +25,9 @@ import (
 
 // Runner returns a runner for a plan. Its child processes run this program.
 func (l *Lab) Runner(ctx context.Context, p plan.Plan, arms []result.Arm) (*experiment.Runner, error) {
+	if p.Hosts.Used() {
+		return l.overHosts(ctx, p, arms)
+	}
 	program, err := experiment.Program()
 	if err != nil {
 		return nil, err
@@ -93,6 +97,7 @@ type Lab struct {
 	Now       func() time.Time
 	Services  services.Services // services that are not part of wirelab
 	Databases databases.Databases
+	Fleet     *hosts.Fleet        // what the plan's hosts are found in; nil: there are none
 	Limits    func() probe.Limits // nil: those of this machine
 	// Absences describes absent arms, with the reasons.
 	Absences func([]result.Absent) []string

@@ -95,6 +95,8 @@ type Result struct {
 	Ending Ending `json:"ending"`
 	// Placement says on which CPUs server and driver ran.
 	Placement Placement `json:"placement"`
+	// Hosts are the machines that servers and drivers ran on, where the runner started them elsewhere; nil: its own.
+	Hosts []Host `json:"hosts,omitempty"`
 	// Network is the path between driver and server; nil: the unchanged loopback.
 	Network *Network `json:"network,omitempty"`
 	// Certificate is the calibration of this machine when the experiment began; nil if there was none.
@@ -273,6 +275,8 @@ type Trial struct {
 	// is not known.
 	Server *Usage `json:"server,omitempty"`
 	Driver *Usage `json:"driver"`
+	// Drivers are what each of the drivers measured, where they ran on hosts; nil where the runner's machine drove.
+	Drivers []DriverShare `json:"drivers,omitempty"`
 	// Halves are what the server used in each half of the slices; nil if that is unknown, and in results from before
 	// the field existed.
 	Halves *Halves `json:"halves,omitempty"`

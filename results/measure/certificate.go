@@ -42,6 +42,9 @@ const burstPatience = 3
 func (m *Measurer) Certificate(ctx context.Context, results store.Store, p plan.Plan, wanted string,
 	quiet bool,
 ) (*result.Certificate, error) {
+	if p.Hosts.Used() {
+		return nil, nil // it would be of this machine, on which nothing is measured
+	}
 	if wanted == "" {
 		if wanted = m.Getenv(CertificateEnv); wanted == "" {
 			wanted = certificateAuto

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"wirelab/lab/result"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report/block"
 )
 
@@ -29,12 +32,32 @@ func EnvironmentBlocks(r *result.Result) []block.Block {
 		block.Fact{Name: "clock source", Text: e.ClockSource}, block.Fact{Name: "virtual", Text: e.Virtual},
 	)
 	versions := withText(block.Fact{Name: "wirelab", Text: commit}, block.Fact{Name: "Go", Text: e.Go})
-	return []block.Block{
+	all := []block.Block{
 		block.Heading{Text: "Environment"},
 		append(machine, sorted(e.Settings)...),
+	}
+	if len(r.Hosts) > 0 {
+		all = append(all, block.Heading{Text: "Hosts"}, hostFacts(r))
+	}
+	return append(all,
 		block.Heading{Text: "Versions"},
 		append(versions, sorted(e.Libraries)...),
+	)
+}
+
+// hostFacts are the machines that servers and drivers ran on, where that was not the runner's own.
+func hostFacts(r *result.Result) (facts block.Facts) {
+	for _, h := range r.Hosts {
+		text := fmt.Sprintf("%s at %s; %d CPUs, %s; round trip %s; clock off by %s ± %s",
+			strings.Join(h.Roles, " and "), h.Address, h.Environment.CPUs, h.Environment.CPU,
+			phrases.Brief(time.Duration(h.RoundTrip)), phrases.Brief(time.Duration(h.Offset)),
+			phrases.Brief(time.Duration(h.Uncertainty)))
+		if len(h.Findings) > 0 {
+			text += "; " + strings.Join(h.Findings, "; ")
+		}
+		facts = append(facts, block.Fact{Name: h.Name, Text: text})
 	}
+	return facts
 }
 
 // withText removes facts without a text.

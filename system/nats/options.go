@@ -32,6 +32,9 @@ type Options struct {
 	Port int    `json:"port,omitempty"`
 	// Hosts are those of a cluster's servers; nil: all at 127.0.0.1. See [StartCluster].
 	Hosts []affinity.Host `json:"-"`
+	// Certificate and Key are PEM texts; with them clients must use TLS. "": they must not.
+	Certificate string `json:"certificate,omitempty"`
+	Key         string `json:"key,omitempty"`
 	// Password of the user "wirelab"; "": a random one.
 	Password string `json:"password,omitempty"`
 	// SyncEvery is how often what was written is brought to the disk by fsync.

@@ -68,6 +68,7 @@ func callGates(_ grid.Grid, _ int, s *gate.Subject) {
 	s.Physics()
 	s.Arrivals()
 	s.Generator()
+	s.EachDriver()
 	s.Noise()
 	s.Floor(0)
 	s.Database()

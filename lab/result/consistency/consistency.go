@@ -144,6 +144,7 @@ func (c *consistency) trial(r *result.Result, path string, t *result.Trial) {
 	c.spent(path, t)
 	c.halves(path, t)
 	c.causes(path, t)
+	c.drivers(r, path, t)
 	for _, k := range kinds.All() {
 		k.Flaws(path, t, p.Loads[t.Load], c.add)
 	}
@@ -155,6 +156,36 @@ func (c *consistency) trial(r *result.Result, path string, t *result.Trial) {
 	}
 	if p.Arms[t.Arm].Target != "" && t.Server != nil && result.ArmOf(r, t.Arm).Process == nil {
 		c.add(path+".server", "the server is not ours, and nobody knows its process, so nothing is known of it")
+	}
+}
+
+// drivers checks that what the drivers on hosts measured adds up to the trial, and that their hosts are told.
+func (c *consistency) drivers(r *result.Result, path string, t *result.Trial) {
+	if len(t.Drivers) == 0 {
+		return
+	}
+	var planned, sent, ok, late, unsent uint64
+	for i, d := range t.Drivers {
+		at := fmt.Sprintf("%s.drivers[%d]", path, i)
+		planned, sent, ok, late, unsent = planned+d.Planned, sent+d.Sent, ok+d.OK, late+d.Late, unsent+d.Unsent
+		if r.HostCores(d.Host) == 0 {
+			c.add(at+".host", "nothing is known of host %q", d.Host)
+		}
+		if d.Response.Count() != d.OK || d.Service.Count() != d.OK {
+			c.add(at+".response", "it holds %d and %d times, %d calls were right", d.Response.Count(),
+				d.Service.Count(), d.OK)
+		}
+	}
+	for _, sum := range []struct {
+		name     string
+		sum, all uint64
+	}{
+		{"planned", planned, t.Planned}, {"sent", sent, t.Sent}, {"ok", ok, t.OK}, {"late", late, t.Late},
+		{"unsent", unsent, t.Unsent},
+	} {
+		if sum.sum != sum.all {
+			c.add(path+".drivers", "their %s are %d together, those of the trial %d", sum.name, sum.sum, sum.all)
+		}
 	}
 }
 

@@ -54,6 +54,8 @@ type Subject struct {
 	// Floorless says why there is no floor to compare with, if none was measured.
 	Floorless string
 	State     *claim.ArmState
+	// Host is the one whose driver alone the trials are of; "" where they are of all drivers.
+	Host string
 	// The times of all trials' calls together; nil until they are needed.
 	responses, services, lags, owns *stat.Histogram
 }

@@ -32,7 +32,7 @@ const (
 // Generator applies the gates on the driver's process, round by round. They cover times and throughput. CPU, bytes
 // and allocations per call do not change when the generator is short of CPU time.
 func (s *Subject) Generator() {
-	cores := s.Cores(s.Result.Placement.DriverCPUs)
+	cores := s.driverCores()
 	if cores > 0 {
 		if s.Load.Open() || s.Load.InFlight > 1 {
 			s.GeneratorCPU(cores)

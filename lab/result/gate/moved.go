@@ -152,15 +152,14 @@ func (s *Subject) hindered(t *result.Trial, q float64, server bool) (share float
 	if u == nil || t.Calls() == 0 || t.Response.Count() == 0 {
 		return 0, false
 	}
-	at := s.Result.Placement
-	driver := foreignDelay(t, u, foreignWait(s.Result, t, s.Cores(at.DriverCPUs)))
+	driver := foreignDelay(t, u, foreignWait(s.Result, t, s.driverCores()))
 	if !server {
 		return least(movedAtMost(t.Response, q, driver), true, t, q)
 	}
 	if !s.serverSeen(t) {
 		return 0, false
 	}
-	its := foreignDelay(t, t.Server, serverWait(s.Result, t, s.Cores(at.ServerCPUs)))
+	its := foreignDelay(t, t.Server, serverWait(s.Result, t, s.serverCores()))
 	return movedByBoth(t, q, driver, its), true
 }
 

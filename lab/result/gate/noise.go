@@ -68,7 +68,7 @@ func (s *Subject) neighbours(readings []claim.Reading, busy int) {
 	fix := s.Result.WhoElse("stop other programs: wirelab doctor names them")
 	_, held := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		seen := s.shifts() && s.serverSeen(t) && Used(t) != nil
-		return 0, !seen || serverWait(s.Result, t, s.Cores(s.Result.Placement.ServerCPUs)) <= waitShare, true
+		return 0, !seen || serverWait(s.Result, t, s.serverCores()) <= waitShare, true
 	})
 	limit, over := neighbourShare, busy
 	if !enough(full, len(readings)) {

@@ -173,7 +173,7 @@ func (s *Subject) CPUTime() {
 		d := t.Database.Processes
 		return share(&result.Usage{CPU: d.CPU - plan.Duration(len(t.Order))*endedTicks, Wall: d.Wall}, s.Cores(d.CPUs))
 	}
-	server, driver := s.Cores(s.Result.Placement.ServerCPUs), s.Cores(s.Result.Placement.DriverCPUs)
+	server, driver := s.serverCores(), s.driverCores()
 	readings, failed := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		most := max(share(t.Server, server), share(t.Driver, driver), behind(t))
 		return most, most <= 1+cpuShare, most > 0

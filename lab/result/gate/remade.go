@@ -29,7 +29,7 @@ func Disturbed(r *result.Result, round *result.Round) (found result.Remade, ok b
 
 // heldUp is the largest share of time in which others kept a driver of the round from its CPU.
 func heldUp(r *result.Result, round *result.Round) (most float64) {
-	cores := (&Subject{Result: r}).Cores(r.Placement.DriverCPUs)
+	cores := (&Subject{Result: r}).driverCores()
 	for i := range round.Trials {
 		t := &round.Trials[i]
 		known := t.Load >= 0 && t.Load < len(r.Plan.Loads) && !r.Plan.Loads[t.Load].Streaming()

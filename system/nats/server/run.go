@@ -7,6 +7,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -54,6 +55,13 @@ func Run(ctx context.Context, o nats.Options, complaints io.Writer, ready func(u
 		JetStreamMaxMemory: 0, JetStreamMaxStore: o.StoreLimit,
 		SyncAlways: o.SyncEvery == 0, SyncInterval: o.SyncEvery,
 		MaxPayload: payloadLimit, MaxPending: pendingLimit,
+	}
+	if o.Certificate != "" {
+		pair, err := tls.X509KeyPair([]byte(o.Certificate), []byte(o.Key))
+		if err != nil {
+			return fmt.Errorf("NATS server: its certificate: %w", err)
+		}
+		so.TLS, so.TLSConfig = true, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}
 	}
 	if err := join(o.Member, so, o.Password); err != nil {
 		return err
