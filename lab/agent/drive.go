@@ -81,13 +81,13 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 		to.Foreign, order.Raw = true, true
 	}
 	f := newFollower(order)
-	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load,
-		seeds *rand.Rand,
-	) (*prepared, error) {
-		return prepareClients(ctx, cell, to, order, l, seeds, f)
-	}
-	if order.Raw {
-		prepare = prepareRaw
+	var prepare preparer = prepareRaw
+	if !order.Raw {
+		prepare = func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load,
+			seeds *rand.Rand,
+		) (*prepared, error) {
+			return prepareClients(ctx, cell, to, order, l, seeds, f)
+		}
 	}
 	seeds := rand.New(rand.NewPCG(order.Seed, 0x6472697665)) // the second word separates this use of the seed
 	all := make([]*prepared, len(order.Loads))
@@ -98,8 +98,8 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 			continue
 		}
 		prepare := prepare
-		if l.Streams > 0 {
-			prepare = prepareFeeds
+		if other := preparers()[l.Kind]; other != nil {
+			prepare = other
 		}
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
@@ -111,7 +111,7 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 			all[i], loads = p, append(loads, p)
 		}
 		if err == nil {
-			err = p.golden(ctx)
+			err = p.do.check(ctx, p)
 		}
 		if err != nil {
 			return loads, underLoad(i, len(order.Loads), err)
@@ -161,38 +161,6 @@ func Cause(err error) string {
 	return string(wirelab.CauseOf(err))
 }
 
-// goldenTime limits how long the first calls of a load take in all. A slower service gets fewer of them: being slow is
-// not an error.
-const goldenTime = 5 * time.Second
-
-// golden makes the first calls of a load, one after the other.
-func (p *prepared) golden(ctx context.Context) error {
-	deadline := max(p.Plan.Deadline, time.Second)
-	if p.feeds != nil {
-		return p.feeds.check(ctx, p.Plan.Deadline)
-	}
-	var took []time.Duration
-	began := time.Now()
-	for i := 0; i < max(goldenCalls, p.width) && time.Since(began) < goldenTime; i++ {
-		sent := time.Now()
-		ctx, cancel := context.WithTimeout(ctx, deadline)
-		err := p.call(ctx, i%p.width)
-		cancel()
-		took = append(took, time.Since(sent))
-		switch {
-		case err != nil && wirelab.CodeOf(err) == wirelab.DeadlineExceeded:
-			return first(i, "call",
-				fmt.Errorf("no reply within its deadline of %v; if the service is that slow, give calls more time "+
-					"(deadline in the plan)", deadline))
-		case err != nil:
-			return first(i, "call", err)
-		}
-	}
-	slices.Sort(took)
-	p.pace = took[(len(took)-1)/2]
-	return nil
-}
-
 // Pace implements [Pacer].
 func (p *prepared) Pace() time.Duration { return p.pace }
 
@@ -206,43 +174,12 @@ func first(i int, what string, err error) error {
 
 // Warm implements [Load].
 func (p *prepared) Warm(ctx context.Context, order control.Warm, served Served) (*load.Warmth, error) {
-	if p.feeds != nil {
-		return p.feeds.warm(ctx, p.Plan.Deadline, order, served)
-	}
-	warmth, err := p.Meter.Warm(ctx, order, served)
-	if err == nil && p.follow != nil {
-		err = p.follow.settle(ctx) // here, so that the first slice does not have to wait for it
-	}
-	return warmth, err
+	return p.do.warm(ctx, p, order, served)
 }
 
 // Slice implements [Load].
 func (p *prepared) Slice(ctx context.Context, order control.Slice) (*control.Measured, error) {
-	if p.feeds != nil {
-		return p.streams(ctx, order)
-	}
-	if p.follow != nil {
-		if err := p.follow.settle(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if p.steps != nil {
-		p.steps.reset()
-	}
-	made := p.made()
-	measured, err := p.Meter.Slice(ctx, order)
-	if err != nil {
-		return nil, err
-	}
-	measured.Calls = p.made() - made
-	if p.steps != nil {
-		measured.Steps = p.steps.times()
-	}
-	if p.follow != nil {
-		ended := measured.Recording.Began.Add(time.Duration(order.For))
-		measured.Followed, err = p.follow.account(ctx, ended)
-	}
-	return measured, err
+	return p.do.slice(ctx, p, order)
 }
 
 // Close implements [Load].

@@ -36,7 +36,7 @@ func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ 
 			return feed(ctx, func(s wirelab.Stamp, wrong error) bool { return each(load.Stamp(s), wrong) })
 		}
 	}
-	p.feeds = &feedLoad{
+	held := &feedLoad{
 		runner: load.NewFeedRunner(feeds), all: float64(l.Rate) * float64(l.Streams),
 		plan: load.FeedPlan{
 			Rate: l.Rate, Share: l.Reader, Wrong: result.WrongReply, Classify: classify, Cause: Cause, Tell: fault.Text,
@@ -47,8 +47,9 @@ func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ 
 		if err != nil {
 			return p, err
 		}
-		p.feeds.golden = append(p.feeds.golden, feed)
+		held.golden = append(held.golden, feed)
 	}
+	p.do = held
 	return p, nil
 }
 
@@ -62,10 +63,10 @@ type feedLoad struct {
 }
 
 // check reads the first events of a stream of each client.
-func (f *feedLoad) check(ctx context.Context, deadline time.Duration) error {
+func (f *feedLoad) check(ctx context.Context, p *prepared) error {
 	for i, feed := range f.golden {
 		events := 0
-		ctx, cancel := context.WithTimeout(ctx, max(deadline, time.Second))
+		ctx, cancel := context.WithTimeout(ctx, max(p.Plan.Deadline, time.Second))
 		var wrong error
 		err := feed(ctx, func(_ wirelab.Stamp, err error) bool {
 			events++
@@ -95,21 +96,19 @@ func (f *feedLoad) within(deadline, length, head time.Duration) load.FeedPlan {
 }
 
 // warm warms streams up in windows. Each window opens new streams.
-func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order control.Warm,
-	served Served,
-) (*load.Warmth, error) {
-	p := f.within(deadline, max(time.Duration(order.Least)/warmWindows, fewCalls(f.all)), 0)
-	p.Share = 0 // a slow reader's server is warmed up by a fast one: nothing of it is timed
-	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows, Limit: time.Duration(order.Limit), Served: served}, p)
+func (f *feedLoad) warm(ctx context.Context, p *prepared, order control.Warm, served Served) (*load.Warmth, error) {
+	run := f.within(p.Plan.Deadline, max(time.Duration(order.Least)/warmWindows, fewCalls(f.all)), 0)
+	run.Share = 0 // a slow reader's server is warmed up by a fast one: nothing of it is timed
+	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows, Limit: time.Duration(order.Limit), Served: served}, run)
 }
 
-// streams runs one measured slice. It opens new streams.
-func (p *prepared) streams(ctx context.Context, order control.Slice) (*control.Measured, error) {
-	run := p.feeds.within(p.Plan.Deadline, time.Duration(order.For), time.Duration(order.Head))
+// slice runs one measured slice. It opens new streams.
+func (f *feedLoad) slice(ctx context.Context, p *prepared, order control.Slice) (*control.Measured, error) {
+	run := f.within(p.Plan.Deadline, time.Duration(order.For), time.Duration(order.Head))
 	measured := &control.Measured{}
 	var probed error
 	run.Around = func(run func()) { probed = p.around(measured, run) }
-	rec, err := p.feeds.runner.Run(ctx, run)
+	rec, err := f.runner.Run(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func feedCell(served hummer) wirelab.Cell {
 }
 
 func held(streams int, rate int64, reader float64) control.Load {
-	return control.Load{Operation: "Hum", Streams: streams, Rate: rate, Reader: reader, Connections: 1}
+	return control.Load{Kind: plan.Held, Operation: "Hum", Streams: streams, Rate: rate, Reader: reader, Connections: 1}
 }
 
 // holding dials a load of streams and runs one slice of it.
@@ -203,7 +203,7 @@ func TestStreamsThatEndEarly(t *testing.T) {
 // TestStreamsAreCheckedBeforeTheyAreWarmedUp: and an operation that is not a feed is refused.
 func TestStreamsAreCheckedBeforeTheyAreWarmedUp(t *testing.T) {
 	t.Parallel()
-	order := dial(control.Load{Operation: "Hush", Streams: 2, Rate: 10, Connections: 1})
+	order := dial(control.Load{Kind: plan.Held, Operation: "Hush", Streams: 2, Rate: 10, Connections: 1})
 	if r := drive(t, cell(false, nil), order); !strings.Contains(r[1].Error, "is no feed") {
 		t.Errorf("%+v", r[1])
 	}

@@ -22,6 +22,8 @@ type prepared struct {
 	tls   *met          // the TLS versions that connections negotiated
 	// reached has the addresses of a target. It is empty for a server that was started for this run.
 	reached *met
+	// do is what the driver does under the load: calls, unless its kind is another.
+	do drives
 	// call makes one call in a slot below width, outside any run.
 	call func(ctx context.Context, slot int) error
 	// made returns how many calls began since the load was prepared. It is nil if the load holds streams.
@@ -30,8 +32,7 @@ type prepared struct {
 	// since they share the journals.
 	follow *follower
 	watch  func(load.Ended)
-	feeds  *feedLoad // nil unless the load holds streams, and then there are no calls
-	steps  *stepped  // nil unless calls are chains
+	steps  *stepped // nil unless calls are chains
 }
 
 // calls counts the calls of one worker, also those that are not recorded: the totals of the servers include them too.
@@ -49,7 +50,7 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 ) (*prepared, error) {
 	sockets := &probe.Sockets{}
 	counts := make([]calls, l.InFlight)
-	p := &prepared{width: l.InFlight, Meter: Meter{Traffic: sockets.Count}, made: func() (n uint64) {
+	p := &prepared{do: callLoad{}, width: l.InFlight, Meter: Meter{Traffic: sockets.Count}, made: func() (n uint64) {
 		for i := range counts {
 			n += counts[i].n
 		}
@@ -146,6 +147,7 @@ func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, orde
 	}
 	counted := &countedLines{Lines: lines}
 	return &prepared{
+		do:    callLoad{},
 		Meter: Meter{Runner: load.NewLinesRunner(counted), Traffic: lines.Traffic},
 		open:  []io.Closer{lines},
 		width: l.InFlight,

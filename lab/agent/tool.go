@@ -114,7 +114,7 @@ func watch(
 		return nil, 0, err
 	}
 	p.Plan.Deadline = time.Duration(order.Deadline)
-	if err := p.golden(ctx); err != nil {
+	if err := p.do.check(ctx, p); err != nil {
 		return nil, 0, err
 	}
 	for range most - goldenCalls { // a chain may have sent several in each

@@ -164,6 +164,7 @@ type Broker struct {
 
 // Load describes a load to prepare.
 type Load struct {
+	Kind        plan.Kind      `json:"kind,omitempty"` // "" is of calls
 	Operation   string         `json:"operation"`
 	Requests    string         `json:"requests,omitempty"` // "" is the first request set of the operation
 	InFlight    int            `json:"in_flight"`          // workers

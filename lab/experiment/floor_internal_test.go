@@ -27,7 +27,7 @@ func TestFloorLoads(t *testing.T) {
 			t.Errorf("%s: %v of %d, want %v", name, of, len(asked), c.of)
 		}
 		for _, l := range asked {
-			if l.Messaging() && (l.Scenario != plan.Live || l.Delay != 0) {
+			if l.Kind() == plan.Messages && (l.Scenario != plan.Live || l.Delay != 0) {
 				t.Errorf("%s: a null broker is asked for %+v", name, l)
 			}
 		}

@@ -203,7 +203,7 @@ func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loa
 	}
 	for _, l := range loads {
 		order.Loads = append(order.Loads, control.Load{
-			Operation: p.OperationOf(l), Requests: p.RequestsOf(l),
+			Kind: l.Kind(), Operation: p.OperationOf(l), Requests: p.RequestsOf(l),
 			InFlight:    l.InFlight,
 			Connections: Connections(a.plan, l, w.result.Arms[a.index].Multiplexed),
 			Schedule:    schedule(l),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wirelab/lab/control"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
@@ -137,7 +138,7 @@ func (c *Runner) spoiled(r *result.Result, done result.Round) bool {
 	if failed || late || len(r.Remade) >= result.RemadeMost(c.Plan) {
 		return false
 	}
-	again, disturbed := gate.Disturbed(r, &done)
+	again, disturbed := gate.Disturbed(r, &done, kinds.OfPlan(c.Plan).Manner)
 	if disturbed {
 		again.Place, again.Round = len(r.Rounds), done
 		r.Remade = append(r.Remade, again)

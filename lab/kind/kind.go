@@ -37,6 +37,11 @@ type Kind struct {
 	// Followed tells how many of the things that a trial is of never came, and how many came again, where each was
 	// followed by itself.
 	Followed func(t *result.Trial) (missing, again uint64, ok bool)
+	// Ranked reports whether the arms of a load are ranked by each thing that somebody may want of them; nil: never.
+	Ranked func(l *claim.LoadAnalysis) bool
+	// Early says of an arm that its figures are of less than another's, since it acknowledges before a message is
+	// durable; nil: there are no acknowledgements.
+	Early func(arm *result.Arm) string
 	// Run is what measuring it takes.
 	Run Run
 	// Flaws finds what a trial says of the kind and contradicts itself, or its load: a stored result may have been

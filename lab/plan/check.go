@@ -341,8 +341,7 @@ func (l Load) check(field string) error {
 		inForm(field+".requests", l.Requests, lowerName, "drawn"),
 		inRange(field+".in_flight", l.InFlight, 1, inFlightMax),
 		inRange(field+".rate", l.Rate, rateMin, rateMax),
-		l.checkStreams(field),
-		l.checkMessages(field),
+		l.checkKinds(field),
 		l.checkArrivals(field),
 	)
 	if err != nil {

@@ -204,10 +204,13 @@ func (p Plan) completeLoads() []Load {
 	for i := range loads {
 		l := &loads[i]
 		l.Stages = cloned(l.Stages)
-		if l.traits().held {
+		traits := l.traits()
+		if traits.held {
 			continue
 		}
-		l.completeMessages(p.OperationOf(*l), p.messagesOpen())
+		if traits.fill != nil {
+			traits.fill(p, l)
+		}
 		if l.Open() {
 			setDefault(&l.InFlight, defaultInFlightOpen)
 			if law := p.toolLaw(); law != "" && l.Arrivals == "" && !l.Recording.Given() {
@@ -285,7 +288,7 @@ func (p Plan) checkTogether() error {
 	if open && p.Primary == Throughput {
 		return bad("primary", p.Primary, "another metric in an open loop, where the plan itself sets the throughput")
 	}
-	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkStreaming(), p.checkMessaging(), p.checkTools(),
+	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkKinds(), p.checkTools(),
 		p.checkTrips(), p.checkHosts()); err != nil {
 		return err
 	}

@@ -115,16 +115,8 @@ func MessageMetricIDs() []string {
 	}
 }
 
-// Messaging reports whether the load sends messages through a broker.
-func (l Load) Messaging() bool { return l.Kind() == Messages }
-
 // Fails reports whether the load's scenario injects a fault.
 func (l Load) Fails() bool { return slices.Contains(Faults(), l.Scenario) }
-
-// Messaging reports whether the plan's loads send messages. Each trial is then measured alone: one arm after the
-// other, each with its own broker. Otherwise the work that one broker does after its acknowledgements would appear in
-// another's figures (docs/concepts/claims.md).
-func (p Plan) Messaging() bool { return len(p.Loads) > 0 && p.Loads[0].Messaging() }
 
 // Fails reports whether one of the plan's loads injects a fault into a broker.
 func (p Plan) Fails() bool { return slices.ContainsFunc(p.Loads, Load.Fails) }
@@ -142,23 +134,26 @@ func (p Plan) DurabilityOf(a Arm) string {
 	return p.Durability
 }
 
+// strayMessages refuses what only a load of messages says.
+func (l Load) strayMessages(field string) error {
+	const left = "left out unless the load has a scenario"
+	switch {
+	case l.Size != 0:
+		return bad(field+".size", l.Size, left)
+	case l.Batch != 0:
+		return bad(field+".batch", l.Batch, left)
+	case l.Groups != 0:
+		return bad(field+".groups", l.Groups, left)
+	case l.Delay != 0:
+		return bad(field+".delay", l.Delay, left)
+	}
+	return nil
+}
+
 // checkMessages checks the fields of a load that concern messages.
 func (l Load) checkMessages(field string) error {
-	if l.Scenario == "" {
-		switch {
-		case l.Size != 0:
-			return bad(field+".size", l.Size, "left out unless the load has a scenario")
-		case l.Batch != 0:
-			return bad(field+".batch", l.Batch, "left out unless the load has a scenario")
-		case l.Groups != 0:
-			return bad(field+".groups", l.Groups, "left out unless the load has a scenario")
-		case l.Delay != 0:
-			return bad(field+".delay", l.Delay, "left out unless the load has a scenario")
-		}
-		return nil
-	}
 	switch {
-	case l.Streams != 0:
+	case streamTraits().is(l):
 		return bad(field+".streams", l.Streams, "left out with a scenario: messages are sent, and no streams held")
 	case len(l.Stages) > 0:
 		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)),
@@ -189,17 +184,13 @@ func (l Load) paced() bool {
 // does, since a plan cannot mix closed and open loops.
 func (p Plan) messagesOpen() bool {
 	return slices.ContainsFunc(p.Loads,
-		func(l Load) bool { return l.Messaging() && (l.Open() || l.InFlight == 0 && l.paced()) })
+		func(l Load) bool { return l.Open() || l.InFlight == 0 && l.paced() })
 }
 
-// completeMessages fills in the defaults of a load of messages. operation is the one that it calls. open says whether
-// it sends at a rate if it gives no pace.
-func (l *Load) completeMessages(operation string, open bool) {
-	if !l.Messaging() {
-		return
-	}
+// fillMessages fills in what a load of messages leaves out.
+func (p Plan) fillMessages(l *Load) {
 	setDefault(&l.Size, defaultMessage)
-	setDefault(&l.Batch, choose(operation == BatchOperation, defaultBatch, 1))
+	setDefault(&l.Batch, choose(p.OperationOf(*l) == BatchOperation, defaultBatch, 1))
 	setDefault(&l.Groups, choose(l.Scenario == Fanout, defaultFanout, 1))
 	if l.Scenario == Slow {
 		setDefault(&l.Delay, defaultDelay)
@@ -210,7 +201,7 @@ func (l *Load) completeMessages(operation string, open bool) {
 	switch {
 	case l.Scenario == Sustained:
 		l.Rate = defaultSustainedRate
-	case open:
+	case p.messagesOpen():
 		l.Rate = defaultFaultRate
 	default:
 		l.InFlight = defaultPublishers
@@ -271,14 +262,20 @@ func (p Plan) MessagePrimary(l Load) string {
 	return MessageRate
 }
 
+// strayMessaging refuses what only a plan of messages says.
+func (p Plan) strayMessaging() error {
+	switch {
+	case p.Durability != "":
+		return bad("durability", p.Durability, "left out unless the loads have a scenario, which needs a broker")
+	case p.Nodes != 0:
+		return bad("nodes", p.Nodes, "left out unless the loads have a scenario, which needs a broker")
+	}
+	return nil
+}
+
 // checkMessaging checks the fields of a plan that messages restrict.
 func (p Plan) checkMessaging() error {
-	messaging := p.Messaging()
 	for i, l := range p.Loads {
-		if l.Messaging() != messaging {
-			return bad(fmt.Sprintf("loads[%d]", i), l,
-				"with a scenario if loads[0] has one, and without if not: they have other metrics and other trials")
-		}
 		if l.Batch*l.Size > BatchBytesMax {
 			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size),
 				fmt.Sprintf("at most %d bytes together", BatchBytesMax))
@@ -291,15 +288,6 @@ func (p Plan) checkMessaging() error {
 		if l.Fails() && p.Nodes < 2 {
 			return bad("nodes", p.Nodes, "2 or more with scenario "+l.Scenario+", which stops one of them")
 		}
-	}
-	if !messaging {
-		switch {
-		case p.Durability != "":
-			return bad("durability", p.Durability, "left out unless the loads have a scenario, which needs a broker")
-		case p.Nodes != 0:
-			return bad("nodes", p.Nodes, "left out unless the loads have a scenario, which needs a broker")
-		}
-		return nil
 	}
 	if p.Network != "" {
 		return bad("network", p.Network,

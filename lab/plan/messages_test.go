@@ -59,7 +59,7 @@ func TestMessagesComplete(t *testing.T) {
 		if got := p.Loads[0].String(); got != c.want || p.Primary != c.primary || time.Duration(p.Slice) != c.slice {
 			t.Errorf("%s: %q by %s in %v", name, got, p.Primary, time.Duration(p.Slice))
 		}
-		if p.Slices != 1 || p.Nodes != 3 || p.Durability != plan.DurabilityFsync || !p.Messaging() {
+		if p.Slices != 1 || p.Nodes != 3 || p.Durability != plan.DurabilityFsync || p.Kind() != plan.Messages {
 			t.Errorf("%s: %+v", name, p)
 		}
 		again, err := p.Complete()

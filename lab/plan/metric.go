@@ -37,11 +37,17 @@ const (
 
 // MetricIDs returns the ids of all metrics, in the order in which reports show them.
 func MetricIDs() []string {
-	return append([]string{
+	all := []string{
 		ServerCPU, DatabaseCPU, BackendCPU, PoolWait, Throughput,
 		ResponseP50, ResponseP90, ResponseP99, ResponseP999,
 		ServiceP50, ServiceP90, ServiceP99, ServiceP999, ResponseMean,
 		ClientCPU, WireSent, WireReceived, ServerAllocations, ClientAllocations,
 		ConfirmedP50, ConfirmedP99, StoredP50, StoredP90, StoredP99, StoredP999,
-	}, append(MessageMetricIDs(), StreamMetricIDs()...)...)
+	}
+	for _, t := range kinds() {
+		if t.metrics != nil {
+			all = append(all, t.metrics()...)
+		}
+	}
+	return all
 }

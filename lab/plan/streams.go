@@ -48,37 +48,12 @@ func StreamMetricIDs() []string {
 	}
 }
 
-// Kind is the kind of a load. It decides what is measured, how it is checked, and what a report shows.
-type Kind string
-
-// The kinds, as the fields of a load determine them.
-const (
-	Calls    Kind = "calls"
-	Messages Kind = "messages" // through a broker
-	Held     Kind = "streams"  // that are held open
-)
-
-// Kind returns the kind of the load. It is the only place that decides this. All other code calls Kind, or asks
-// package kinds for the value of the kind.
-func (l Load) Kind() Kind {
-	switch {
-	case l.Scenario != "":
-		return Messages
-	case l.Streams > 0:
-		return Held
-	}
-	return Calls
-}
-
-// Streaming reports whether the load holds streams instead of making calls.
-func (l Load) Streaming() bool { return l.Kind() == Held }
-
 // Slow reports whether its readers read more slowly than events are due.
-func (l Load) Slow() bool { return l.Streaming() && l.Reader > 0 }
+func (l Load) Slow() bool { return l.traits().held && l.Reader > 0 }
 
 // EachRate is the events per second of each stream of a checked load; 0 without streams.
 func (l Load) EachRate() int64 {
-	if !l.Streaming() {
+	if !l.traits().held {
 		return 0
 	}
 	return int64(l.Rate) / int64(l.Streams)
@@ -92,18 +67,17 @@ func (l Load) Width() int {
 	return l.InFlight
 }
 
-// Streaming reports whether the plan's loads hold streams.
-func (p Plan) Streaming() bool { return len(p.Loads) > 0 && p.Loads[0].Streaming() }
+// strayStreams refuses what only a load with streams says.
+func (l Load) strayStreams(field string) error {
+	if l.Reader != 0 {
+		return outside(field+".reader", number(l.Reader),
+			"left out unless the load has streams, whose readers it slows down")
+	}
+	return inRange(field+".streams", l.Streams, 1, streamsMax)
+}
 
 // checkStreams checks the fields of a load that concern streams.
 func (l Load) checkStreams(field string) error {
-	if l.Streams == 0 {
-		if l.Reader != 0 {
-			return outside(field+".reader", number(l.Reader),
-				"left out unless the load has streams, whose readers it slows down")
-		}
-		return nil
-	}
 	switch {
 	case l.InFlight != 0:
 		return bad(field+".in_flight", l.InFlight, "left out with streams, which are held open: there are no calls")
@@ -132,23 +106,18 @@ func (l Load) checkStreams(field string) error {
 	return nil
 }
 
-// checkStreaming checks the fields of a plan that streams restrict.
-func (p Plan) checkStreaming() error {
-	streaming := p.Streaming()
-	for i, l := range p.Loads {
-		if l.Streaming() != streaming {
-			return bad(fmt.Sprintf("loads[%d]", i), l, "with streams if loads[0] has them, and without if not: "+
-				"they have other metrics and other slices")
-		}
-	}
-	if of := isMetric(p.Primary, StreamMetricIDs()); of != streaming {
-		if streaming {
-			return bad("primary", p.Primary, "a metric of streams, such as "+EventServerCPU+" or "+DeliveryP99)
-		}
+// strayStreaming refuses what only a plan of streams says.
+func (p Plan) strayStreaming() error {
+	if isMetric(p.Primary, StreamMetricIDs()) {
 		return bad("primary", p.Primary, "a metric of calls, such as "+ServerCPU+", where no load has streams")
 	}
-	if !streaming {
-		return nil
+	return nil
+}
+
+// checkStreaming checks the fields of a plan that streams restrict.
+func (p Plan) checkStreaming() error {
+	if !isMetric(p.Primary, StreamMetricIDs()) {
+		return bad("primary", p.Primary, "a metric of streams, such as "+EventServerCPU+" or "+DeliveryP99)
 	}
 	for i, a := range p.Arms {
 		if a.Raw() {

@@ -35,7 +35,7 @@ func TestPlansOfStreams(t *testing.T) {
 		}
 	}
 	l := p.Loads[1]
-	if l.EachRate() != 1000 || l.Width() != 10 || !l.Slow() || p.Loads[0].Slow() || !p.Streaming() || !l.Open() ||
+	if l.EachRate() != 1000 || l.Width() != 10 || !l.Slow() || p.Loads[0].Slow() || p.Kind() != plan.Held || !l.Open() ||
 		l.InFlight != 0 || l.Arrivals != "" {
 		t.Errorf("%+v", l)
 	}

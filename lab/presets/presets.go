@@ -90,10 +90,10 @@ func aboutTime(p plan.Plan) string {
 		return "?"
 	}
 	var round time.Duration
-	for _, l := range done.Loads {
+	for range done.Loads {
 		start := starting
 		slice := time.Duration(done.Slices) * time.Duration(done.Slice)
-		if l.Messaging() {
+		if done.Nodes > 0 {
 			slice, start = time.Duration(done.Slice), startingCluster
 		}
 		round += start + slice + unsteady*time.Duration(done.WarmUp)

@@ -63,17 +63,9 @@ func (r *Result) DurableOf(arms []int) []int {
 	return slices.DeleteFunc(slices.Clone(arms), func(a int) bool { return !r.Durable(a) })
 }
 
-// Early describes a broker that acknowledges a message before a quorum has it on disk. It is "" for any other broker,
-// and for arms that are not message brokers. Its figures are for a weaker guarantee, so a report must not show it
+// Early is what there is to know of a broker that acknowledges a message before a
+// quorum has it on disk; "" of one that does not. Its figures are of less than another's, so that no report may put it
 // next to others without a mark.
-func (r *Result) Early(arm int) string {
-	if !r.Plan.Messaging() {
-		return ""
-	}
-	return Early(r.Arm(arm))
-}
-
-// Early describes the weaker durability of a broker that acknowledges before a message is durable; "" if it does not.
 func Early(arm *Arm) string {
 	if arm == nil || arm.Guarantee == nil {
 		return "when its acknowledgements are durable is not known"

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"wirelab/lab/kind/entries"
+	"wirelab/lab/kind/messages"
+	"wirelab/lab/kind/streams"
 	"wirelab/lab/result/claim"
 	phrases "wirelab/lab/result/words"
 	"wirelab/results/report/block"
@@ -63,20 +66,39 @@ func integers(all ...uint64) []string {
 	return texts
 }
 
-// Accounts returns the tables that account for what was sent under a load, what each process used, and how long each
-// step took. A load of single calls has none.
-func Accounts(l *claim.LoadAnalysis) []*block.Table {
-	var all []*block.Table
-	for _, t := range []*block.Table{EntryTable(l), MessageTable(l), ProcessTable(l), StepTable(l)} {
-		if t != nil {
-			all = append(all, t)
+// columnOf is a column of what each arm did; an arm without a round did nothing.
+func columnOf(l *claim.LoadAnalysis, head string, of func(*claim.ArmState) string) armColumn {
+	column := armColumn{head: head}
+	for a := range l.Arms {
+		text := Absent
+		if l.Arms[a].Rounds > 0 {
+			text = of(&l.Arms[a])
 		}
+		column.cells = append(column.cells, text)
 	}
-	return all
+	return column
 }
 
-// StreamTable describes a load's streams beyond their metrics; nil for calls.
-func StreamTable(l *claim.LoadAnalysis) *block.Table {
+// Accounts are the tables of what became of what was sent under a load, as its kind has them; none of a load of single
+// calls.
+func Accounts(l *claim.LoadAnalysis) []*block.Table {
+	of := ShapeOf(l.Kind).accounts
+	if of == nil {
+		return nil
+	}
+	return slices.DeleteFunc(of(l), func(t *block.Table) bool { return t == nil })
+}
+
+// seenTable shows next to metrics how a load did; nil where its kind has no such table.
+func seenTable(l *claim.LoadAnalysis) *block.Table {
+	if of := ShapeOf(l.Kind).seen; of != nil {
+		return of(l)
+	}
+	return nil
+}
+
+// streamTable shows how the streams of a load did.
+func streamTable(l *claim.LoadAnalysis) *block.Table {
 	t := block.Table{ID: "streams", Title: "What was delivered", Caption: streamCaption(l)}
 	return armTable(l, t, streamColumns(l))
 }
@@ -93,10 +115,11 @@ func EntryTable(l *claim.LoadAnalysis) *block.Table {
 			">reordered"),
 		Data: [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}},
 	}
+	known := entries.Arms(l)
 	for a := range l.Arms {
 		arm := &l.Arms[a]
 		row := lineOf(arm, 0, slices.Repeat([]string{Absent}, len(t.Columns)-1)...)
-		if e := arm.Entries; e != nil {
+		if e := entries.StateOf(arm); slices.Contains(known, a) {
 			all := []uint64{e.Sent, e.Accepted, e.Confirmed, e.Stored, e.Missing, e.Duplicated, e.Reordered}
 			for i, n := range all {
 				row[i+1].Text = phrases.Thousands(n)
@@ -111,7 +134,7 @@ func EntryTable(l *claim.LoadAnalysis) *block.Table {
 	return t
 }
 
-// MessageTable is the account of messages, with the faults of brokers; nil if no messages are sent.
+// MessageTable is the account of messages, with what was done to the brokers; nil where nothing was measured.
 func MessageTable(l *claim.LoadAnalysis) *block.Table {
 	t := armTable(l, block.Table{
 		ID: "messages", Title: "What became of the messages", Caption: messageCaption(l),
@@ -125,14 +148,15 @@ func MessageTable(l *claim.LoadAnalysis) *block.Table {
 		heads = append(heads, c.name)
 	}
 	t.Data = [][]string{append(heads, "send_outage_ns", "delivery_outage_ns", "early")}
-	for _, arm := range l.Arms {
-		m := arm.Messages
-		if m == nil {
+	for i := range l.Arms {
+		arm := &l.Arms[i]
+		if arm.Rounds == 0 {
 			continue
 		}
+		m := messages.StateOf(arm)
 		line := []string{arm.Name}
 		for _, c := range messageCounts() {
-			line = append(line, strconv.FormatUint(c.of(m), 10))
+			line = append(line, strconv.FormatUint(c.of(&m), 10))
 		}
 		t.Data = append(t.Data, append(line, ExactUnless(m.Refused, "send_outage", float64(m.SendOutage)),
 			ExactUnless(m.Refused, "delivery_outage", float64(m.DeliveryOutage)), m.Early))
@@ -187,10 +211,7 @@ func ClientTable(l *claim.LoadAnalysis) *block.Table {
 	}
 	for a := range l.Arms {
 		arm := &l.Arms[a]
-		if arm.Streams == nil {
-			continue
-		}
-		for i, c := range arm.Streams.Clients {
+		for i, c := range streams.StateOf(arm).Clients {
 			line := []string{
 				arm.Name, strconv.Itoa(i + 1), Exact(c.Target),
 				ExactUnless(c.Refused, "achieved", c.Achieved),

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"strings"
+
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 	phrases "wirelab/lab/result/words"
@@ -53,9 +56,16 @@ func CurveTable(c *claim.Curve, arm int) *block.Table {
 	return t
 }
 
-// CapacityBlocks reports the capacities that were found.
-func CapacityBlocks(r *result.Result, c *claim.CapacityAnalysis) []block.Block {
+// CapacityBlocks reports the capacities that were found; none where there was no search.
+func CapacityBlocks(r *result.Result, a *claim.Analysis) []block.Block {
+	found := capacity.Of(a)
+	if len(found.Arms) == 0 {
+		return nil
+	}
+	c := &found
 	return []block.Block{
+		block.Heading{Text: "Capacity"},
+		block.Facts{{Name: "under", Text: strings.ReplaceAll(c.Objective, ",", ", ")}},
 		block.Notes{Kind: block.Answer, Lines: CapacityParts(c)},
 		block.Pause{},
 		block.Notes{Kind: block.Remark, Lines: CapacitySentences(c)},

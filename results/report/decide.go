@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/entries"
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -383,9 +384,9 @@ func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
 	var sound []int
 	for a := range l.Arms {
 		arm, w := &l.Arms[a], wayOf(r, l, a)
-		e := arm.Entries
+		e := entries.StateOf(arm)
 		switch {
-		case e == nil:
+		case arm.Rounds == 0:
 			w.Why = "not measured"
 			if why := arm.Invalid(); len(why) > 0 {
 				w.Why = why[0]
@@ -402,12 +403,12 @@ func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
 			}
 			d.First, sound = append(d.First, w), append(sound, a)
 		}
-		if e != nil && e.Duplicated > 0 {
+		if e.Duplicated > 0 {
 			d.Notes = append(d.Notes,
 				fmt.Sprintf("%s: %s came to the store again, and were stored once", w.Label(),
 					phrases.Thousands(e.Duplicated)))
 		}
-		if e != nil && e.Reordered > 0 {
+		if e.Reordered > 0 {
 			d.Notes = append(d.Notes,
 				fmt.Sprintf("%s: %s were stored before one that the same caller had sent earlier", w.Label(),
 					phrases.Thousands(e.Reordered)))

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strings"
-
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 	"wirelab/lab/result/threshold"
@@ -25,12 +23,7 @@ func Document(r *result.Result, a *claim.Analysis, outages []Outage) []block.Par
 		add("scenarios", append([]block.Block{block.Heading{Text: "All scenarios"}, t},
 			notesOf(block.Mark, EarlyLegend(r))...)...)
 	}
-	if a.Capacity != nil {
-		objective := strings.ReplaceAll(a.Capacity.Objective, ",", ", ")
-		add("capacity", append([]block.Block{
-			block.Heading{Text: "Capacity"}, block.Facts{{Name: "under", Text: objective}},
-		}, CapacityBlocks(r, a.Capacity)...)...)
-	}
+	add("capacity", CapacityBlocks(r, a)...)
 	for i := range a.Curves {
 		add("curve", CurveBlocks(r, &a.Curves[i])...)
 	}
@@ -83,6 +76,16 @@ func ArmTable(r *result.Result) *block.Table {
 	return t
 }
 
+// ScenarioTable puts what several loads came to into one table, as their kind has it; nil where there is one load, or
+// the kind has no such table.
+func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
+	of := ShapeOf(r.Plan.Kind()).overview
+	if len(a.Loads) < 2 || of == nil {
+		return nil
+	}
+	return of(r, a)
+}
+
 // LoadBlocks returns the results under one load.
 func LoadBlocks(r *result.Result, l *claim.LoadAnalysis) []block.Block {
 	all := []block.Block{
@@ -110,11 +113,11 @@ func LoadBlocks(r *result.Result, l *claim.LoadAnalysis) []block.Block {
 		}
 	}
 	all = append(all, block.Pause{}, MainMetrics(r, l), block.Pause{})
-	add(StreamTable(l), RateTable(l))
+	add(seenTable(l), RateTable(l))
 	all = append(all, OtherMetrics(r, l))
 	add(CountTable(l))
 	all = append(append(all, marks...), block.Pause{})
-	add(append(Accounts(l), ClientTable(l))...)
+	add(Accounts(l)...)
 	return append(all, rest...)
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/kind/messages"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 	"wirelab/lab/result/threshold"
@@ -16,7 +18,7 @@ import (
 func Marked(r *result.Result, a *claim.Analysis) (*result.Result, *claim.Analysis) {
 	renamed := map[string]string{}
 	for i := range r.Plan.Arms {
-		if name := r.ArmName(i); r.Early(i) != "" && !strings.HasSuffix(name, earlyMark) {
+		if name := r.ArmName(i); kinds.Early(r, i) != "" && !strings.HasSuffix(name, earlyMark) {
 			renamed[name] = name + earlyMark
 		}
 	}
@@ -81,7 +83,7 @@ func MarkedJudgement(r *result.Result, j *threshold.Judgement) *threshold.Judgem
 	marked.Findings = slices.Clone(j.Findings)
 	for i := range marked.Findings {
 		f := &marked.Findings[i]
-		if r.Early(f.Arm) != "" && !strings.HasSuffix(f.ArmName, earlyMark) {
+		if kinds.Early(r, f.Arm) != "" && !strings.HasSuffix(f.ArmName, earlyMark) {
 			f.ArmName += earlyMark
 		}
 	}
@@ -92,7 +94,7 @@ func MarkedJudgement(r *result.Result, j *threshold.Judgement) *threshold.Judgem
 func marked(l *claim.LoadAnalysis) *claim.LoadAnalysis {
 	arms := slices.Clone(l.Arms)
 	for i := range arms {
-		if arms[i].Messages != nil && arms[i].Messages.Early != "" && !strings.HasSuffix(arms[i].Name, earlyMark) {
+		if messages.StateOf(&arms[i]).Early != "" && !strings.HasSuffix(arms[i].Name, earlyMark) {
 			arms[i].Name += earlyMark
 		}
 	}
@@ -103,16 +105,13 @@ func marked(l *claim.LoadAnalysis) *claim.LoadAnalysis {
 
 // EarlyLegend explains the mark behind arms' names; none if no arm has it.
 func EarlyLegend(r *result.Result) []string {
-	return earlyLegend(len(r.Plan.Arms), r.ArmName, r.Early)
+	return earlyLegend(len(r.Plan.Arms), r.ArmName, func(arm int) string { return kinds.Early(r, arm) })
 }
 
 // earlyOf is [EarlyLegend] for one load.
 func earlyOf(l *claim.LoadAnalysis) []string {
 	return earlyLegend(len(l.Arms), func(arm int) string { return l.Arms[arm].Name }, func(arm int) string {
-		if m := l.Arms[arm].Messages; m != nil {
-			return m.Early
-		}
-		return ""
+		return messages.StateOf(&l.Arms[arm]).Early
 	})
 }
 
@@ -139,8 +138,8 @@ func earlyLegend(arms int, name, early func(arm int) string) []string {
 func promises(l *claim.LoadAnalysis) string {
 	var why []string
 	for a := range l.Arms {
-		if m := l.Arms[a].Messages; m != nil && m.Early != "" && !slices.Contains(why, m.Early) {
-			why = append(why, m.Early)
+		if early := messages.StateOf(&l.Arms[a]).Early; early != "" && !slices.Contains(why, early) {
+			why = append(why, early)
 		}
 	}
 	if len(why) == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"wirelab/lab/doctor"
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -77,13 +78,14 @@ func GistOf(r *result.Result, a *claim.Analysis) Gist {
 	r, a = Marked(r, a)
 	g := Gist{Arms: shortArms(r), Loads: shortLoads(r.Plan)}
 	g.Validity, g.Refused = validityInShort(a)
+	found := capacity.Of(a)
 	switch {
 	case r.SelfTest != nil:
 		g.Verdict, g.Validity, g.Refused = selfTestInShort(r.SelfTest), "", false
 	case r.Plan.Name == doctor.BurstName:
 		g.Verdict = "calibration of this machine"
-	case a.Capacity != nil:
-		g.Verdict, g.Validity, g.Refused = strings.Join(CapacityParts(a.Capacity), "; "), "", false
+	case len(found.Arms) > 0:
+		g.Verdict, g.Validity, g.Refused = strings.Join(CapacityParts(&found), "; "), "", false
 	case len(a.Curves) > 0:
 		g.Verdict = strings.TrimSuffix(strings.Join(CurveSentences(&a.Curves[0])[:1], ""), ".")
 	case len(r.Rounds) == 0:

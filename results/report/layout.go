@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab/lab/kind/kinds"
+	"wirelab/lab/kind/messages"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -18,11 +19,6 @@ import (
 
 // Main returns the metrics that a load is judged by, the primary one first.
 func Main(l *claim.LoadAnalysis) []metric.Metric { return metrics(l, ShapeOf(l.Kind).main(l)) }
-
-// followed reports whether the entries of any arm were followed until they were stored.
-func followed(l *claim.LoadAnalysis) bool {
-	return slices.ContainsFunc(l.Arms, func(arm claim.ArmState) bool { return arm.Entries != nil })
-}
 
 // Shown returns the main metrics for a table of one load: the primary one, and the others that have a valid figure.
 func Shown(l *claim.LoadAnalysis) []metric.Metric {
@@ -100,7 +96,9 @@ func Facts(r *result.Result, a *claim.Analysis) []Fact {
 	add("question", question(r))
 	add("machine", machine(r))
 	add("database", Database(r))
-	add("brokers", askedOfBrokers(r))
+	if asked := ShapeOf(r.Plan.Kind()).asked; asked != nil {
+		facts = append(facts, asked(r)...)
+	}
 	add("network", Network(r))
 	add("TLS", strings.Join(filled(secured(r), unchecked(r)), "; "))
 	add("here", Resolves(r.Certificate))
@@ -209,8 +207,8 @@ func checked(a *claim.Analysis) string {
 	if len(a.Loads) > 0 {
 		shape = ShapeOf(a.Loads[0].Kind)
 	}
-	if a.Requests > 0 && shape.Followed != nil {
-		return shape.Followed(a)
+	if a.Requests > 0 && shape.Account != nil {
+		return shape.Account(a)
 	}
 	text := phrases.Thousands(a.Requests) + " " + shape.Right
 	told := ""
@@ -339,7 +337,7 @@ func Notes(l *claim.LoadAnalysis) []string {
 	notes = append(notes, grouped(l, func(arm *claim.ArmState) []string {
 		var lines []string
 		for _, text := range arm.Notes {
-			if arm.Messages == nil || text != arm.Messages.Early { // the mark says it already
+			if text != messages.StateOf(arm).Early { // the mark says it already
 				lines = append(lines, ": "+text)
 			}
 		}

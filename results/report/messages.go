@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/kind/kinds"
+	"wirelab/lab/kind/messages"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -23,7 +24,7 @@ const longOutage = plan.Duration(100 * time.Millisecond)
 func messageShape() Shape {
 	return Shape{
 		Sends: "sends", Done: "Messages acknowledged", short: "/msg", Right: "replies right",
-		Followed: followedMessages, Checked: "Messages",
+		Account: followedMessages, Checked: "Messages",
 		answered: "acknowledged /s", // counts sends: each may carry many messages
 		main:     messageMain, Wide: true, named: scenarioOf, paced: plan.Load.Pace,
 		under: func(l plan.Load) string {
@@ -42,6 +43,8 @@ func messageShape() Shape {
 			}
 			return "by itself the driver sends less than three times the messages of the fastest arm"
 		},
+		accounts: func(l *claim.LoadAnalysis) []*block.Table { return []*block.Table{MessageTable(l)} },
+		overview: scenarioTable, asked: askedOfBrokers,
 	}
 }
 
@@ -53,10 +56,11 @@ func messageMain(l *claim.LoadAnalysis) []string {
 	return append(ids, plan.ResponseP50, plan.DeliveredP50, plan.DeliveredP99, plan.DrainRate, plan.ServerCPU)
 }
 
-// messageColumns is the account of the messages of arms, over all rounds; none if no messages are sent. A rare count,
-// or one that is no fault of the broker, has a column only if an arm has some.
+// messageColumns are the account of the messages of arms, over all rounds; none
+// where nothing was measured. Of what is rare, and of what is no fault of a broker's,
+// there is a column only where an arm has some.
 func messageColumns(l *claim.LoadAnalysis) []armColumn {
-	if l.Scenario == "" || Empty(l) {
+	if Empty(l) {
 		return nil
 	}
 	outage := func(head, field string, of func(*claim.MessageState) plan.Duration) armColumn {
@@ -65,7 +69,10 @@ func messageColumns(l *claim.LoadAnalysis) []armColumn {
 		})
 	}
 	some := func(of func(*claim.MessageState) bool) bool {
-		return slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Messages != nil && of(a.Messages) })
+		return slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool {
+			m := messages.StateOf(&a)
+			return of(&m)
+		})
 	}
 	var all []armColumn
 	for _, c := range messageCounts() {
@@ -88,15 +95,10 @@ func messageColumns(l *claim.LoadAnalysis) []armColumn {
 }
 
 func messageColumn(l *claim.LoadAnalysis, head string, of func(*claim.MessageState) string) armColumn {
-	column := armColumn{head: head}
-	for a := range l.Arms {
-		text := Absent
-		if m := l.Arms[a].Messages; m != nil {
-			text = of(m)
-		}
-		column.cells = append(column.cells, text)
-	}
-	return column
+	return columnOf(l, head, func(arm *claim.ArmState) string {
+		m := messages.StateOf(arm)
+		return of(&m)
+	})
 }
 
 // messageCount is one count of an account of messages, as reports show it.
@@ -184,10 +186,11 @@ func faults(what string) (done, over string) {
 // Disturbances lists the faults under a load, a line for each arm: "rabbitmq: node 2 killed at 7.5 s, back at 9.1 s".
 func Disturbances(l *claim.LoadAnalysis) []string {
 	return grouped(l, func(arm *claim.ArmState) []string {
-		if arm.Messages == nil || len(arm.Messages.Done) == 0 {
+		done := messages.StateOf(arm).Done
+		if len(done) == 0 {
 			return nil
 		}
-		return []string{": " + strings.Join(disturbed(arm.Messages.Done), "; ")}
+		return []string{": " + strings.Join(disturbed(done), "; ")}
 	})
 }
 
@@ -223,11 +226,8 @@ type Span struct{ Began, Over time.Duration }
 
 // Spans returns the faults of an arm.
 func Spans(arm *claim.ArmState) []Span {
-	if arm.Messages == nil {
-		return nil
-	}
 	var all []Span
-	for _, one := range atOnce(arm.Messages.Done) {
+	for _, one := range atOnce(messages.StateOf(arm).Done) {
 		var began, over []plan.Duration
 		for _, d := range one {
 			began = append(began, d.Began)
@@ -298,10 +298,10 @@ func at(d plan.Duration) string { return fmt.Sprintf("%.1f s", time.Duration(d).
 
 // Account summarises an arm's account in a word or two: "whole", "whole, 12 redelivered", "3 missing, 1 corrupted".
 func Account(arm *claim.ArmState) string {
-	m := arm.Messages
-	if m == nil {
+	if arm.Rounds == 0 {
 		return Absent
 	}
+	m := messages.StateOf(arm)
 	faults := m.FaultWords(func(n uint64, of result.MessageCounter) string {
 		return phrases.Thousands(n) + " " + of.Name
 	})
@@ -314,12 +314,9 @@ func Account(arm *claim.ArmState) string {
 	return "whole"
 }
 
-// ScenarioTable compares several loads of messages in one table: a row for each scenario and arm, with the metric
-// that decides under the scenario. It is nil if there is only one load, or no load of messages.
-func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
-	if len(a.Loads) < 2 || !r.Plan.Messaging() {
-		return nil
-	}
+// scenarioTable puts what several loads of messages came to into one table, a row for each scenario and arm, by what
+// decides under the scenario.
+func scenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 	t := &block.Table{
 		ID: "scenarios", Title: "All scenarios", Caption: ScenarioCaption,
 		Columns: block.Columns("scenario", "arm", ">place", "decides", ">", ">delivered p50", ">p99", ">messages/s",
@@ -436,12 +433,9 @@ func messageWords(m metric.Metric) (worded, bool) {
 	return worded{}, false
 }
 
-// askedOfBrokers says how many nodes each broker has, and what its acknowledgements were to promise. It returns "" if
-// no messages are sent.
-func askedOfBrokers(r *result.Result) string {
-	if !r.Plan.Messaging() {
-		return ""
-	}
+// askedOfBrokers says how many nodes each broker has, and what its acknowledgements
+// were to promise.
+func askedOfBrokers(r *result.Result) []Fact {
 	who := map[string][]string{}
 	for i, a := range r.Plan.Arms {
 		asked := r.Plan.DurabilityOf(a)
@@ -469,7 +463,7 @@ func askedOfBrokers(r *result.Result) string {
 	if r.Plan.Plays(plan.Partition) {
 		asked = append(asked, "each node is on a host of its own, in a network namespace")
 	}
-	return strings.Join(append([]string{nodes}, asked...), "; ")
+	return []Fact{{Name: "brokers", Text: strings.Join(append([]string{nodes}, asked...), "; ")}}
 }
 
 // followedMessages says how many messages were followed to their readers, and how many arms lost or damaged some.
@@ -478,9 +472,7 @@ func followedMessages(a *claim.Analysis) string {
 	for i := range a.Loads {
 		for n := range a.Loads[i].Arms {
 			arm := &a.Loads[i].Arms[n]
-			if arm.Messages != nil {
-				expected += arm.Messages.Expected
-			}
+			expected += messages.StateOf(arm).Expected
 			for _, c := range arm.Checks {
 				if !c.OK && (c.Gate == result.Delivery || c.Gate == result.Answers) {
 					wrong[arm.Name] = true

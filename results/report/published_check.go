@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/entries"
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -212,7 +213,7 @@ func notFollowed(s scene) finding {
 
 // notStored looks for a way that is timed only until its entry is in a queue.
 func notStored(s scene) finding {
-	if slices.ContainsFunc(s.trials, func(t *result.Trial) bool { return t.Followed == nil }) {
+	if !entries.All(s.trials) {
 		return finding{here, "only the reply is timed"}
 	}
 	return finding{gone, "each way is also timed until the entry is stored"}
@@ -220,7 +221,7 @@ func notStored(s scene) finding {
 
 // leftOver looks for a queue that is still being emptied while the next way is measured.
 func leftOver(s scene) finding {
-	if slices.ContainsFunc(s.trials, func(t *result.Trial) bool { return t.Followed == nil }) {
+	if !entries.All(s.trials) {
 		return finding{unseen, "entries were not followed"}
 	}
 	return finding{gone, "a slice ends when its entries are stored"}
@@ -250,7 +251,7 @@ func slowClock(s scene) finding {
 
 // acknowledgedEarly looks for acknowledgements before anything is on disk.
 func acknowledgedEarly(s scene) finding {
-	early := s.r.Early(s.arm)
+	early := kinds.Early(s.r, s.arm)
 	switch {
 	case s.arm >= len(s.r.Arms) || s.r.Arms[s.arm].Guarantee == nil:
 		return finding{unseen, "when its acknowledgements are durable is not known"}

@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
+	"wirelab/results/report/block"
 )
 
 // Shape has the words and tables that only one kind of load has in a report. Code that writes about a load reads its
@@ -15,16 +17,20 @@ type Shape struct {
 	Sends, Done string
 	// short follows the unit of costs: "/req".
 	short string
-	// Right follows the number of replies that were checked and right. Followed replaces it if the load tracks more
+	// Right follows the number of replies that were checked and right. Account replaces it if the load tracks more
 	// about each of them.
-	Right    string
-	Followed func(a *claim.Analysis) string
+	Right   string
+	Account func(a *claim.Analysis) string
 	// Checked is the label of that number on a page.
 	Checked string
 	// answered is the column head for the rate that an open loop reached; "" if there is no such table.
 	answered string
 	// main returns the ids of the metrics that a load is judged by, the primary one first.
 	main func(l *claim.LoadAnalysis) []string
+	// looked are the ids of the metrics that most people look for first; nil: those of main. alone reports whether a
+	// load of one arm can be told by how fast the arm answers; nil: it cannot.
+	looked func(l *claim.LoadAnalysis) []string
+	alone  func(l *claim.LoadAnalysis) bool
 	// Calls is true if the load makes single calls to any server. Only such loads have the tables and pictures of
 	// calls.
 	Calls bool
@@ -34,6 +40,14 @@ type Shape struct {
 	Wide bool
 	// heads has the column heads that differ from those of calls.
 	heads map[string]string
+	// asked are facts about what the plan asks that only this kind has; nil: none.
+	asked func(r *result.Result) []Fact
+	// seen shows next to metrics how a load did, and accounts show what became of the things that it sent. A table may
+	// be nil; nil: none.
+	seen     func(l *claim.LoadAnalysis) *block.Table
+	accounts func(l *claim.LoadAnalysis) []*block.Table
+	// overview puts several loads into one table; nil: each has its own only.
+	overview func(r *result.Result, a *claim.Analysis) *block.Table
 	// named names a load among several; nil: LoadName.
 	named func(p plan.Plan, load int) string
 	// paced writes how fast a load goes. under writes the same in a sentence, with its preposition. nil: as for
@@ -54,29 +68,6 @@ func ShapeOf(k plan.Kind) Shape {
 		return of()
 	}
 	return callShape()
-}
-
-func callShape() Shape {
-	return Shape{
-		Sends: "calls", Done: "Calls", short: "/req", Right: "replies right", Checked: "Replies",
-		answered: "answered /s", main: callMain, Calls: true, bytes: true, limited: callLimited,
-	}
-}
-
-func callMain(l *claim.LoadAnalysis) []string {
-	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
-	if l.Open {
-		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
-	}
-	if followed(l) {
-		// When a caller got its answer, and when its entry was stored: both on the same axis.
-		ids = append(ids, plan.ConfirmedP50, plan.ConfirmedP99, plan.StoredP50, plan.StoredP99)
-	}
-	return ids
-}
-
-func callLimited(*claim.LoadAnalysis) string {
-	return "less than twice what client and kernel take by themselves"
 }
 
 // amongLoads names a load in a list, without the pace if all loads share it.

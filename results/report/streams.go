@@ -5,9 +5,11 @@ import (
 	"math"
 	"strings"
 
+	"wirelab/lab/kind/streams"
 	"wirelab/lab/plan"
 	"wirelab/lab/result/claim"
 	phrases "wirelab/lab/result/words"
+	"wirelab/results/report/block"
 )
 
 // streamShape is the [Shape] of loads that hold streams.
@@ -15,6 +17,9 @@ func streamShape() Shape {
 	return Shape{
 		Sends: "calls", Done: "Events", short: "/event", Right: "events right", Checked: "Replies",
 		main: streamMain, bytes: true, paced: streamsName, limited: callLimited,
+		seen: streamTable, accounts: func(l *claim.LoadAnalysis) []*block.Table {
+			return []*block.Table{ClientTable(l)}
+		},
 	}
 }
 
@@ -27,22 +32,18 @@ func streamMain(l *claim.LoadAnalysis) []string {
 	}
 }
 
-// streamColumns describes a load's streams beyond their metrics: for slow readers the events that they did not read,
-// for others the events that were delivered. It returns none for loads of calls, and if nothing was measured.
+// streamColumns are what is to be seen of a load's streams beside metrics: of
+// slow readers what became of the events that they did not read, of others
+// what was delivered. None where nothing was measured.
 func streamColumns(l *claim.LoadAnalysis) []armColumn {
-	if l.Streams == 0 || Empty(l) {
+	if Empty(l) {
 		return nil
 	}
 	column := func(head string, of func(*claim.StreamState) string) armColumn {
-		c := armColumn{head: head}
-		for a := range l.Arms {
-			text := Absent
-			if s := l.Arms[a].Streams; s != nil {
-				text = of(s)
-			}
-			c.cells = append(c.cells, text)
-		}
-		return c
+		return columnOf(l, head, func(arm *claim.ArmState) string {
+			s := streams.StateOf(arm)
+			return of(&s)
+		})
 	}
 	if l.Slow {
 		return slowColumns(column)
@@ -141,7 +142,7 @@ func slowSentence(p plan.Plan, l *claim.LoadAnalysis) string {
 		switch {
 		case len(arm.Invalid()) > 0:
 			said = append(said, arm.Name+" is invalid: "+arm.Invalid()[0])
-		case arm.Streams == nil || arm.Streams.Behind == nil:
+		case streams.StateOf(arm).Behind == nil:
 			said = append(said, "nothing was measured of "+arm.Name)
 		default:
 			b, of := arm.Streams.Behind, ""

@@ -351,7 +351,7 @@ func next(r *result.Result, a *claim.Analysis, loads []*claim.LoadAnalysis) []St
 	switch {
 	case Factorial(r):
 		steps = append(steps, Step{"wirelab explain " + id, "which factor costs what"})
-	case a.Capacity == nil && slices.ContainsFunc(loads,
+	case slices.ContainsFunc(loads,
 		func(l *claim.LoadAnalysis) bool { return claimed(l, l.Primary) }):
 		steps = append(steps, Step{"wirelab replay " + id, "does it hold again?"})
 	default:

@@ -20,7 +20,7 @@ func (s *summary) alone(loads []*claim.LoadAnalysis) bool {
 		return false
 	}
 	for _, l := range loads {
-		if !ShapeOf(l.Kind).Calls || followed(l) || len(l.Libraries) > 0 || Empty(l) {
+		if of := ShapeOf(l.Kind).alone; of == nil || !of(l) || len(l.Libraries) > 0 || Empty(l) {
 			return false
 		}
 	}

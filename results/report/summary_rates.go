@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 )
@@ -159,8 +160,8 @@ func (s *summary) curveRefused(c *claim.Curve) {
 
 // capacity adds the capacities that were found.
 func (s *summary) capacity() {
-	c := s.a.Capacity
-	if c == nil {
+	c := capacity.Of(s.a)
+	if len(c.Arms) == 0 {
 		return
 	}
 	t := SummaryTable{Title: "Capacity, " + strings.ReplaceAll(c.Objective, ",", ", ")}
@@ -210,9 +211,9 @@ func (s *summary) capacity() {
 	}
 	for i := range c.Arms {
 		if d := c.Arms[i].Difference; d != nil && d.Verdict.Claim() {
-			s.Answer = append(s.Answer, c.Arms[i].Name+strings.TrimPrefix(comparison(c, &c.Arms[i]), ",")+".")
+			s.Answer = append(s.Answer, c.Arms[i].Name+strings.TrimPrefix(comparison(&c, &c.Arms[i]), ",")+".")
 		}
 	}
 	s.Tables = append(s.Tables, t)
-	s.hidden += len(CapacityNotes(s.r, c))
+	s.hidden += len(CapacityNotes(s.r, &c))
 }

@@ -14,15 +14,11 @@ import (
 // looked returns the metrics that most readers look for first, the primary metric before the others. Client cost is
 // shown only if it was asked for.
 func looked(l *claim.LoadAnalysis) []metric.Metric {
-	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
-	switch {
-	case !ShapeOf(l.Kind).Calls:
+	shape := ShapeOf(l.Kind)
+	if shape.looked == nil {
 		return Main(l)
-	case followed(l):
-		ids = []string{l.Primary, plan.ServerCPU, plan.Throughput, plan.ResponseP50, plan.StoredP50, plan.StoredP99}
-	case l.Open:
-		ids = []string{l.Primary, plan.ResponseP50, plan.ServerCPU, plan.DatabaseCPU}
 	}
+	ids := shape.looked(l)
 	if len(l.Libraries) > 0 {
 		ids = append(ids, plan.ClientCPU)
 	}

@@ -16,11 +16,13 @@ func Kind() *kind.Kind {
 	return &kind.Kind{
 		Name: plan.Calls, Words: func(text string) string { return text },
 		Manner: gate.Manner{
+			Behind: entries.UntilStored,
 			Things: "calls", Replies: "replies", Begun: "begun", Made: "call was made", Raw: true,
 			Fewer: "fewer calls in flight or a lower --rate",
 		},
 		Metrics: callMetrics, Under: callsHave, Primary: callPrimary, Rate: plan.Throughput,
 		Gates: callGates, Refuse: refuseCalls, Flaws: stepFlaws, Merge: mergeCalls,
+		Ranked: entries.Ranked,
 	}
 }
 

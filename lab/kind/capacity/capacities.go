@@ -21,6 +21,18 @@ import (
 // agree, needs six for two arms: see [stat.RoundsForFamily].
 const CapacityRounds = 5
 
+// Complete adds to the analysis of a result what its search for capacities found, in the place of loads: that of its
+// plan is only where the search began. Of a result without a search it leaves the analysis alone.
+func Complete(r *result.Result, all *claim.Analysis) {
+	if r.Capacity == nil {
+		return
+	}
+	found := Analyse(r)
+	all.Capacity = &found
+	all.Rounds, all.Requests = len(r.Capacity.Rounds), found.Requests
+	all.Loads = all.Loads[:0]
+}
+
 // Analyse says what may be said of a result's capacities; r.Capacity
 // must not be nil. Every probe is judged again and every search made again.
 // It is pure, takes any result, and never panics.

@@ -42,7 +42,7 @@ func Find(g grid.Grid, state func(load, arm int) claim.ArmState) []claim.Curve {
 	var all []claim.Curve
 	for l := range g.Trials {
 		load := g.Result.Plan.Loads[l]
-		if !load.Open() || len(load.Stages) > 0 || load.Streaming() || load.Fails() {
+		if !load.Open() || len(load.Stages) > 0 || load.Kind() == plan.Held || load.Fails() {
 			continue // what is done to a broker in a fault is not the rate's
 		}
 		of := claim.Curve{

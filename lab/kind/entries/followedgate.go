@@ -66,6 +66,18 @@ func Entries(s *gate.Subject) {
 	entryNotes(s, all)
 }
 
+// UntilStored is how long what stands behind the calls was at work for them: of
+// entries that were followed until the last was stored, since CPU time was read
+// then. By the calls' time alone a queue's parts would have used more than the
+// cores that they had.
+func UntilStored(t *result.Trial) time.Duration {
+	stored := 0
+	for _, slice := range Of(t).Backlog {
+		stored += len(slice)
+	}
+	return time.Duration(stored) * result.BacklogEvery
+}
+
 // Parts tells what each process of a pipeline used, the dearest first.
 func Parts(s *gate.Subject) {
 	used, all, calls := map[string]float64{}, 0.0, uint64(0)

@@ -96,6 +96,14 @@ func Named(name plan.Kind) *kind.Kind {
 	return all[max(0, slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Name == name }))]
 }
 
+// Early is what there is to know of an arm that acknowledges a message before it is durable; "" of others.
+func Early(r *result.Result, arm int) string {
+	if early := OfPlan(r.Plan).Early; early != nil {
+		return early(r.Arm(arm))
+	}
+	return ""
+}
+
 // Followed tells how many of the things that a trial is of never came, and how many came again; not ok where they
 // were not followed each by itself.
 func Followed(t *result.Trial) (missing, again uint64, ok bool) {

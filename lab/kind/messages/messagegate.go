@@ -39,8 +39,8 @@ func Kind() *kind.Kind {
 		},
 		Metrics: messageMetrics, Under: messagesHave, Primary: messagePrimary, Rate: plan.MessageRate,
 		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws, Merge: mergeMessages,
-		Followed: followedMessages,
-		Run:      kind.Run{Cluster: true, Floor: messageFloor},
+		Followed: followedMessages, Early: result.Early,
+		Run: kind.Run{Cluster: true, Floor: messageFloor},
 	}
 }
 

@@ -452,19 +452,19 @@ func TestEarlyArms(t *testing.T) {
 	r := resulttest.Messages()
 	arms := analyse.Result(r).Loads[0].Arms
 	for a, want := range []string{"", "", "", "acknowledges before a message is on disk"} {
-		if arms[a].Messages.Early != want || r.Early(a) != want || arms[a].Place == 0 {
-			t.Errorf("%s in place %d: %q, %q", arms[a].Name, arms[a].Place, arms[a].Messages.Early, r.Early(a))
+		if arms[a].Messages.Early != want || kinds.Early(r, a) != want || arms[a].Place == 0 {
+			t.Errorf("%s in place %d: %q, %q", arms[a].Name, arms[a].Place, arms[a].Messages.Early, kinds.Early(r, a))
 		}
 	}
 	r.Arms[0].Guarantee = nil
 	r.Arms[1].Guarantee.Sync = result.SyncUnknown
 	r.Arms[2].Guarantee.Confirms = false
 	for a, want := range []string{"not known", "not known", "before a message"} {
-		if !strings.Contains(r.Early(a), want) {
-			t.Errorf("arm %d: %q", a, r.Early(a))
+		if !strings.Contains(kinds.Early(r, a), want) {
+			t.Errorf("arm %d: %q", a, kinds.Early(r, a))
 		}
 	}
-	if plain := resulttest.Pipeline(); plain.Early(0) != "" || r.Early(9) == "" {
+	if plain := resulttest.Pipeline(); kinds.Early(plain, 0) != "" || kinds.Early(r, 9) == "" {
 		t.Error("a pipeline is no broker, and of no arm nothing is known")
 	}
 }

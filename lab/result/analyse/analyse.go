@@ -29,12 +29,7 @@ func Result(r *result.Result) claim.Analysis {
 		}
 	}
 	all.Curves = curve.Find(g, func(load, arm int) claim.ArmState { return all.Loads[load].Arms[arm] })
-	if r.Capacity != nil {
-		found := capacity.Analyse(r)
-		all.Capacity = &found
-		all.Rounds, all.Requests = len(r.Capacity.Rounds), found.Requests
-		all.Loads = all.Loads[:0] // the load of its plan is only where the search began
-	}
+	capacity.Complete(r, &all)
 	return all
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/consistency"
@@ -43,7 +44,7 @@ func TestDisturbed(t *testing.T) {
 			r := make()
 			round := r.Rounds[2]
 			c.change(&round)
-			m, ok := gate.Disturbed(r, &round)
+			m, ok := gate.Disturbed(r, &round, kinds.OfPlan(r.Plan).Manner)
 			if ok != (c.gate != "") || m.Gate != c.gate {
 				t.Fatalf("%v, by %q; want %q", ok, m.Gate, c.gate)
 			}
@@ -89,7 +90,7 @@ func TestRemadeIsChecked(t *testing.T) {
 			})
 			round := other.Rounds[1]
 			round.Noise.Steal = 0.2
-			m, _ := gate.Disturbed(r, &round)
+			m, _ := gate.Disturbed(r, &round, kinds.OfPlan(r.Plan).Manner)
 			m.Place, m.Round = 1, round
 			r.Remade = []result.Remade{m}
 			before := len(consistency.Flaws(r))

@@ -3,6 +3,7 @@ package consistency
 import (
 	"fmt"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
 	"wirelab/lab/result/gate"
 	"wirelab/lab/result/words"
@@ -22,7 +23,7 @@ func (c *consistency) remade(r *result.Result) {
 			c.add(path+".began", "it is not between the beginning and the end")
 		}
 		c.round(r, path+".round", &m.Round)
-		again, ok := gate.Disturbed(r, &m.Round)
+		again, ok := gate.Disturbed(r, &m.Round, kinds.OfPlan(r.Plan).Manner)
 		if !ok || again.Gate != m.Gate || again.Value != m.Value || again.Limit != m.Limit {
 			c.add(path, "%s, but by what the round recorded it is %s", gate.Words(m),
 				words.Choose(ok, gate.Words(&again), "no reason"))

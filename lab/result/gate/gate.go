@@ -37,6 +37,9 @@ type Manner struct {
 	// Renewed reports that connections opened during the measurement belong to the load itself, and say nothing about
 	// a proxy in front of a target.
 	Renewed bool
+	// Behind is how long what stands behind the calls was at work for what they handed over; nil: no longer than they
+	// took.
+	Behind func(t *result.Trial) time.Duration
 	// Fewer says how to reduce the generator's work, and Remedy what to do about wrong replies; "" is the usual
 	// advice.
 	Fewer, Remedy string

@@ -12,13 +12,13 @@ import (
 
 // Disturbed says what disturbed a round without any arm causing it. ok is false if nothing did. The limits are those
 // by which the gates on the machine refuse an arm.
-func Disturbed(r *result.Result, round *result.Round) (found result.Remade, ok bool) {
+func Disturbed(r *result.Result, round *result.Round, m Manner) (found result.Remade, ok bool) {
 	n := round.Noise
 	for _, one := range []result.Remade{
 		{Gate: result.Throttling, Value: micros(time.Duration(n.Throttled))},
 		{Gate: result.Steal, Value: n.Steal, Limit: StealShare},
 		{Gate: result.Neighbours, Value: n.Others, Limit: NeighbourLimit},
-		{Gate: result.GeneratorWaits, Value: heldUp(r, round), Limit: waitShare},
+		{Gate: result.GeneratorWaits, Value: heldUp(r, round, m), Limit: waitShare},
 	} {
 		if one.Value > one.Limit {
 			return one, true
@@ -28,11 +28,14 @@ func Disturbed(r *result.Result, round *result.Round) (found result.Remade, ok b
 }
 
 // heldUp is the largest share of time in which others kept a driver of the round from its CPU.
-func heldUp(r *result.Result, round *result.Round) (most float64) {
+func heldUp(r *result.Result, round *result.Round, m Manner) (most float64) {
+	if m.Streamed { // what a reader waited for is not known apart
+		return 0
+	}
 	cores := (&Subject{Result: r}).driverCores()
 	for i := range round.Trials {
 		t := &round.Trials[i]
-		known := t.Load >= 0 && t.Load < len(r.Plan.Loads) && !r.Plan.Loads[t.Load].Streaming()
+		known := t.Load >= 0 && t.Load < len(r.Plan.Loads)
 		if u := Used(t); known && cores > 0 && u != nil && u.Waited > 0 {
 			most = max(most, foreignWait(r, t, cores))
 		}

@@ -122,17 +122,12 @@ func stretch(t *result.Trial) time.Duration {
 	return time.Duration(max(t.Window, 0) + max(t.Drained, 0))
 }
 
-// untilStored is how long the parts behind the calls were at work for them. If entries were tracked, it is until the
-// last one was stored, because CPU time was read then. With the calls' time alone, the parts of a queue would have
-// used more than their cores.
-func untilStored(t *result.Trial) time.Duration {
-	stored := 0
-	if t.Followed != nil {
-		for _, slice := range t.Followed.Backlog {
-			stored += len(slice)
-		}
+// atWork is how long what stands behind the calls was at work for them, which may be longer than they took.
+func (s *Subject) atWork(t *result.Trial) time.Duration {
+	if s.Manner.Behind == nil {
+		return stretch(t)
 	}
-	return max(stretch(t), time.Duration(stored)*result.BacklogEvery)
+	return max(stretch(t), s.Manner.Behind(t))
 }
 
 // busy is what the parts used over all rounds, for parts that are known in every round.
@@ -144,9 +139,9 @@ func (s *Subject) busy() []claim.Busy {
 		wall func(*result.Trial) time.Duration
 		take func(*result.Trial) (float64, bool)
 	}{
-		{"database", place.DatabaseCPUs, untilStored, metric.DatabaseCPU},
+		{"database", place.DatabaseCPUs, s.atWork, metric.DatabaseCPU},
 		{
-			"server", s.Result.ServerCPUs(s.Arm), untilStored,
+			"server", s.Result.ServerCPUs(s.Arm), s.atWork,
 			func(t *result.Trial) (float64, bool) { return metric.CPU(t.Server) },
 		},
 		{"client", place.DriverCPUs, stretch, func(t *result.Trial) (float64, bool) { return metric.CPU(t.Driver) }},

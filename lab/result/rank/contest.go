@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"wirelab/lab/kind/entries"
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -63,12 +64,13 @@ func ContestMetric(id string) (metric.Metric, bool) {
 // storedRate is the number of stored entries divided by the time until the last was stored. Over several slices, the
 // longest wait counts for each, so the rate is never too high.
 func storedRate(t *result.Trial) (float64, bool) {
-	if t.Followed == nil || t.Followed.Stored == 0 || t.Window <= 0 {
+	of := entries.Of(t)
+	if of.Stored == 0 || t.Window <= 0 {
 		return 0, false
 	}
-	slices := max(1, len(t.Followed.Backlog))
-	took := time.Duration(t.Window) + time.Duration(slices)*max(0, time.Duration(t.Followed.Drained))
-	return float64(t.Followed.Stored) / took.Seconds(), true
+	slices := max(1, len(of.Backlog))
+	took := time.Duration(t.Window) + time.Duration(slices)*max(0, time.Duration(of.Drained))
+	return float64(of.Stored) / took.Seconds(), true
 }
 
 // pipelineCPU is the CPU time of server and database, or of the server alone if it holds the data itself. It is false
@@ -93,28 +95,15 @@ type versus struct {
 	*claim.Difference
 }
 
-// followedAll reports whether all measured arms had their entries tracked until they were stored, and there is such
-// an arm.
-func followedAll(load *claim.LoadAnalysis) bool {
-	any := false
-	for a := range load.Arms {
-		arm := &load.Arms[a]
-		if arm.Rounds > 0 && arm.Entries == nil {
-			return false
-		}
-		any = any || arm.Entries != nil
-	}
-	return any
-}
-
-// Find compares all arms of a load with each other, by each property that a user may need from a path for entries. It
-// returns nil if entries were not tracked, or for more arms than ContestLimit.
+// Find compares all arms of a load with each other, by what somebody may
+// want of a way to hand an entry on. None where the kind of load ranks no arms, or of
+// more arms than ContestLimit.
 //
 // Claims are corrected in two ways, and must pass both: by [stat.Holm] over the pairs of a metric, since each metric
 // is a separate question, and by [stat.BenjaminiHochberg] over all pairs of all metrics, since they are shown in one
 // table.
 func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Contest {
-	if !followedAll(load) || len(load.Arms) > ContestLimit {
+	if of := kinds.Named(load.Kind).Ranked; of == nil || !of(load) || len(load.Arms) > ContestLimit {
 		return nil
 	}
 	all := contested(load.Open)

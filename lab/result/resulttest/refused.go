@@ -20,6 +20,13 @@ func Refused() map[string]*result.Result {
 		"calls": Closed(), "open": Open(), "streams": Streams(), "messages": MessageScenarios(),
 		"entries": Pipeline(), "database": Ledger(), "curve": fewRates(rounds), "decisions": FourWays(rounds),
 	}
+	for _, round := range all["messages"].Rounds {
+		for i := range round.Trials {
+			if t := &round.Trials[i]; t.Arm == 1 {
+				t.Messages.Missing++
+			}
+		}
+	}
 	capacity := Capacity()
 	for n := range capacity.Capacity.Rounds {
 		for i := range capacity.Capacity.Rounds[n].Searches {
@@ -50,9 +57,6 @@ func Refuse(r *result.Result) *result.Result {
 		for i := range r.Rounds[n].Trials {
 			if t := &r.Rounds[n].Trials[i]; t.Arm == 1 {
 				t.Errors = map[string]uint64{result.WrongReply: 1}
-				if t.Messages != nil {
-					t.Messages.Missing++
-				}
 			}
 		}
 	}

@@ -68,6 +68,7 @@ import (
 	"time"
 
 	"wirelab/lab/kind/kinds"
+	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/metric"
@@ -100,9 +101,9 @@ func Write(w io.Writer, r *result.Result) error {
 			rows.figures()
 			rows.rates()
 			rows.counts()
-			rows.streams()
-			rows.messages()
-			rows.steps()
+			if add := accounts()[l.Kind]; add != nil {
+				add(&rows)
+			}
 			for _, row := range rows.rows {
 				if err := out.Write(row); err != nil {
 					return err
@@ -110,15 +111,20 @@ func Write(w io.Writer, r *result.Result) error {
 			}
 		}
 	}
-	if r.Capacity != nil {
-		for _, row := range probes(r) {
-			if err := out.Write(row); err != nil {
-				return err
-			}
+	for _, row := range probes(r, &a) {
+		if err := out.Write(row); err != nil {
+			return err
 		}
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// accounts add the rows that only trials of a kind of load have.
+func accounts() map[plan.Kind]func(*trial) {
+	return map[plan.Kind]func(*trial){
+		plan.Calls: (*trial).steps, plan.Messages: (*trial).messages, plan.Held: (*trial).streams,
+	}
 }
 
 // figures adds the rows of a trial's metrics.

@@ -3,15 +3,13 @@ package csv
 import (
 	"strconv"
 
+	"wirelab/lab/kind/messages"
 	"wirelab/lab/result"
 )
 
 // messages adds the rows of the account of a trial's messages.
 func (t *trial) messages() {
-	m := t.Messages
-	if m == nil {
-		return
-	}
+	m := messages.Of(t.Trial)
 	for _, c := range result.MessageCounters() {
 		t.add(c.Name, strconv.FormatUint(*c.Of(&m.MessageCounts), 10), "", "")
 	}

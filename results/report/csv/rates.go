@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wirelab/lab/kind/capacity"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -23,7 +24,7 @@ func line(r *result.Result, round, arm int, load, metric, value, unit, steady, i
 	}
 	return []string{
 		r.ID, strconv.Itoa(round), load, r.ArmName(arm), is.Protocol, r.ServedBy(arm), is.Client,
-		metric, value, unit, "", "", steady, invalid, "", r.Early(arm), refused,
+		metric, value, unit, "", "", steady, invalid, "", kinds.Early(r, arm), refused,
 	}
 }
 
@@ -67,9 +68,10 @@ func (t *trial) counts() {
 }
 
 // probes returns the rows of a search for capacities.
-func probes(r *result.Result) [][]string {
+func probes(r *result.Result, a *claim.Analysis) [][]string {
 	var all [][]string
-	for n, round := range r.Capacity.Rounds {
+	search := capacity.SearchOf(r)
+	for n, round := range search.Rounds {
 		for i := range round.Searches {
 			s := &round.Searches[i]
 			for _, p := range s.Probes {
@@ -87,7 +89,7 @@ func probes(r *result.Result) [][]string {
 			}
 		}
 	}
-	for arm, a := range capacity.Analyse(r).Arms {
+	for arm, a := range capacity.Of(a).Arms {
 		for _, round := range a.Rounds {
 			value, invalid := "", round.Why
 			if v, ok := round.Found.Value(); ok {
@@ -95,7 +97,7 @@ func probes(r *result.Result) [][]string {
 			} else if round.Refused != nil && round.Refused.Found != nil {
 				value, invalid = report.Exact(round.Refused.Found.Value), a.Why
 			}
-			all = append(all, line(r, round.Round, arm, r.Capacity.Objective, "capacity", value, "/s", "", invalid))
+			all = append(all, line(r, round.Round, arm, search.Objective, "capacity", value, "/s", "", invalid))
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/lab/kind/kinds"
+	"wirelab/lab/kind/streams"
 	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
@@ -13,8 +14,8 @@ import (
 
 // streams adds the rows of a trial's streams, one by one.
 func (t *trial) streams() {
-	s := t.Streams
-	if s == nil || t.Window <= 0 {
+	s := streams.Of(t.Trial)
+	if t.Window <= 0 {
 		return
 	}
 	why := func(id string) string { return t.arm.Why(kinds.MustMetric(id)) }

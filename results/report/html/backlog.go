@@ -48,19 +48,20 @@ func (s *sheet) behindOf(l *claim.LoadAnalysis, arm int) behind {
 	b := behind{arm: arm}
 	var all [][]int64
 	coarsest := 1
+	var trials []waited
 	for _, t := range report.Trials(s.r, l.Load, arm) {
-		coarsest = max(coarsest, mergedOf(t))
+		w := lookOf(l).waited(t)
+		trials, coarsest = append(trials, w), max(coarsest, w.merged)
 	}
 	b.every = time.Duration(coarsest) * result.BacklogEvery
-	for _, t := range report.Trials(s.r, l.Load, arm) {
-		lists, drained := backlogsOf(t)
-		for _, one := range lists {
+	for _, w := range trials {
+		for _, one := range w.lists {
 			if len(one) > 0 {
-				all = append(all, result.MergeBacklog(one, coarsest/mergedOf(t)))
+				all = append(all, result.MergeBacklog(one, coarsest/w.merged))
 				b.most = max(b.most, slices.Max(one))
 			}
 		}
-		b.after = max(b.after, drained)
+		b.after = max(b.after, w.drained)
 	}
 	b.slices = len(all)
 	for i := 0; ; i++ {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/result/claim"
 	"wirelab/lab/result/metric"
 	"wirelab/results/report"
@@ -38,7 +39,8 @@ func (s *sheet) first() []said {
 		}
 		all = append(all, one)
 	}
-	if c := s.a.Capacity; c != nil {
+	if found := capacity.Of(s.a); len(found.Arms) > 0 {
+		c := &found
 		all = append(all, said{
 			Title: "Capacity: the highest rate that keeps " + strings.ReplaceAll(c.Objective, ",", ", "), Tone: "claim",
 			Sentences: report.CapacitySentences(c),

@@ -19,9 +19,7 @@ func (s *sheet) curve(i int) *figure {
 	f.Caption = "Solid: p99; dashed: p50; bands: 95 % intervals. Ring: the knee, where most is done for the time it " +
 		"takes. Shaded: rates that an arm does not keep up with; there, times grow as long as a slice lasts."
 	plot := curvePlot{curve: c, limits: s.limits(), tip: s.tip}
-	if s.a.Capacity != nil {
-		plot.capacities = s.a.Capacity.Arms
-	}
+	plot.capacities = capacity.Of(s.a).Arms
 	for a, arm := range c.Arms {
 		known, reason := false, ""
 		for _, p := range arm.Points {
@@ -51,10 +49,7 @@ func (s *sheet) curve(i int) *figure {
 
 // limits returns the times that the result's objective limits, if it has one.
 func (s *sheet) limits() []capacity.TimeBound {
-	if s.r.Capacity == nil {
-		return nil
-	}
-	o, err := capacity.ParseObjective(s.r.Capacity.Objective)
+	o, err := capacity.ParseObjective(capacity.SearchOf(s.r).Objective)
 	if err != nil {
 		return nil
 	}

@@ -2,8 +2,11 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"wirelab/lab/kind/entries"
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -24,10 +27,8 @@ type stage struct {
 func entryStages() []stage {
 	followed := func(of func(*result.Followed) *stat.Histogram) func(*result.Trial) *stat.Histogram {
 		return func(t *result.Trial) *stat.Histogram {
-			if t.Followed == nil {
-				return nil
-			}
-			return of(t.Followed)
+			followed := entries.Of(t)
+			return of(&followed)
 		}
 	}
 	return []stage{
@@ -44,6 +45,20 @@ func entryStages() []stage {
 			[4]string{plan.StoredP50, plan.StoredP90, plan.StoredP99, plan.StoredP999},
 		},
 	}
+}
+
+// entriesWaited are entries that were accepted and not stored.
+func entriesWaited(t *result.Trial) waited {
+	f := entries.Of(t)
+	w := waited{merged: 1, drained: time.Duration(f.Drained)}
+	for _, one := range f.Backlog {
+		wide := make([]int64, len(one))
+		for i, n := range one {
+			wide[i] = int64(n)
+		}
+		w.lists = append(w.lists, wide)
+	}
+	return w
 }
 
 // staged has the lines of an arm, one for each stage. A stage without a line was never reached, or is refused.
@@ -76,14 +91,14 @@ func (s *sheet) stagesOf(l *claim.LoadAnalysis, arm int) staged {
 
 // stagePlot is the chart of when entries were accepted, confirmed and stored; nil if entries were not followed.
 func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
-	if report.EntryTable(l) == nil && report.MessageTable(l) == nil {
+	look := lookOf(l)
+	if len(look.stages()) == 0 {
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("stages-%d", l.Load+1), Title: "Accepted, confirmed and stored, by percentile"}
 	f.Caption = "From when an entry was due, on the same axes for all arms, with the interval from leaving out each " +
 		"round. Grey: fewer than 100 entries lie beyond. Where a call returns once its entry is stored, stored comes " +
 		"first: the reply has yet to travel."
-	look := lookOf(l)
 	if look.stagesTitle != "" {
 		f.Title, f.Caption = look.stagesTitle, look.stagesCaption
 	}
@@ -91,7 +106,7 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 	var all []staged
 	var desc []string
 	for a := range l.Arms {
-		if l.Arms[a].Entries == nil && l.Arms[a].Messages == nil {
+		if !slices.ContainsFunc(report.Trials(s.r, l.Load, a), followed) {
 			continue
 		}
 		one := s.stagesOf(l, a)
@@ -101,7 +116,7 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 			continue
 		}
 		var said []string
-		for i, st := range lookOf(l).stages() {
+		for i, st := range look.stages() {
 			sp.lines.lines = append(sp.lines.lines, spectra{response: one.lines[i]})
 			switch {
 			case one.lines[i] == nil:
@@ -113,6 +128,9 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 		desc = append(desc, l.Arms[a].Name+": medians: "+strings.Join(said, ", "))
 		sp.arms = append(sp.arms, one)
 	}
+	if len(all) == 0 {
+		return nil
+	}
 	if sp.lines.scan() {
 		f.draw(strings.Join(desc, "; "), sp.paint)
 	} else {
@@ -120,6 +138,12 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 	}
 	s.stageTable(l, f, all)
 	return f
+}
+
+// followed reports whether what a trial sent was followed to its end.
+func followed(t *result.Trial) bool {
+	_, _, ok := kinds.Followed(t)
+	return ok
 }
 
 // refusedBy says why none of an arm's times is known.

@@ -28,7 +28,7 @@ func (s *sheet) verdicts() []verdict {
 	explained := false
 	for i := range s.a.Loads {
 		l := &s.a.Loads[i]
-		if report.InCurve(s.a, l.Load) || report.Empty(l) && s.a.Capacity != nil {
+		if report.InCurve(s.a, l.Load) {
 			continue
 		}
 		v := verdict{

@@ -2,6 +2,7 @@ package html
 
 import (
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 )
 
@@ -13,9 +14,12 @@ type look struct {
 	title     string
 	caption   func(open bool) string
 	quantiles []string
-	// stages returns the times drawn by percentile. With empty title and caption, those of entries are used.
+	// stages are those that are drawn by percentile of things that are followed to their end; title and caption are ""
+	// where they are entries'.
 	stages                     func() []stage
 	stagesTitle, stagesCaption string
+	// waited is what of a trial waited behind the replies.
+	waited func(*result.Trial) waited
 	// backlog sets the words of a backlog; nil: those of entries.
 	backlog func(*sheet, *claim.LoadAnalysis, *figure)
 }
@@ -55,6 +59,7 @@ func callLook() look {
 		},
 		quantiles: []string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999},
 		stages:    entryStages,
+		waited:    entriesWaited,
 	}
 }
 
@@ -77,7 +82,7 @@ func messageLook() look {
 		stagesTitle: "Accepted, acknowledged and delivered, by percentile",
 		stagesCaption: "From when a message was due, on the same axes for all arms, with the interval from leaving " +
 			"out each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it.",
-		backlog: (*sheet).messagesBacklog,
+		waited: messagesWaited, backlog: (*sheet).messagesBacklog,
 	}
 }
 
@@ -103,7 +108,8 @@ func streamLook() look {
 				"round. Grey: fewer than 100 events lie beyond. Dashed: from when it was sent."
 		},
 		quantiles: []string{plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99, plan.DeliveryP999},
-		stages:    entryStages,
+		stages:    func() []stage { return nil },
+		waited:    func(*result.Trial) waited { return waited{merged: 1} },
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"wirelab/lab/kind/messages"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -44,10 +45,8 @@ func (s *sheet) scenarios() *scenarios {
 func messageStages() []stage {
 	of := func(of func(*result.Messages) *stat.Histogram) func(*result.Trial) *stat.Histogram {
 		return func(t *result.Trial) *stat.Histogram {
-			if t.Messages == nil {
-				return nil
-			}
-			return of(t.Messages)
+			m := messages.Of(t)
+			return of(&m)
 		}
 	}
 	return []stage{
@@ -66,30 +65,19 @@ func messageStages() []stage {
 	}
 }
 
-// backlogsOf returns the backlog in each slice of a trial, and how long after the slices the last message arrived.
-func backlogsOf(t *result.Trial) (lists [][]int64, drained time.Duration) {
-	switch {
-	case t.Messages != nil:
-		return t.Messages.Backlog, time.Duration(t.Messages.Drained) / time.Duration(max(len(t.Messages.Backlog), 1))
-	case t.Followed == nil:
-		return nil, 0
-	}
-	for _, one := range t.Followed.Backlog {
-		wide := make([]int64, len(one))
-		for i, n := range one {
-			wide[i] = int64(n)
-		}
-		lists = append(lists, wide)
-	}
-	return lists, time.Duration(t.Followed.Drained)
+// waited is what waited in each slice of a trial.
+type waited struct {
+	lists [][]int64
+	// merged is of how many readings each is the most.
+	merged int
+	// drained is how long after the slices the last of it arrived.
+	drained time.Duration
 }
 
-// mergedOf returns how many readers each of a trial's backlogs is the maximum of.
-func mergedOf(t *result.Trial) int {
-	if t.Messages == nil {
-		return 1
-	}
-	return max(t.Messages.Merged, 1)
+// messagesWaited are messages that were acknowledged and not delivered.
+func messagesWaited(t *result.Trial) waited {
+	m := messages.Of(t)
+	return waited{m.Backlog, max(m.Merged, 1), time.Duration(m.Drained) / time.Duration(max(len(m.Backlog), 1))}
 }
 
 // messagesBacklog sets the words of a backlog for messages.
@@ -98,7 +86,7 @@ func (s *sheet) messagesBacklog(l *claim.LoadAnalysis, f *figure) {
 	f.Caption = "Messages, over the time since a slice's first send: the line is the middle slice, the band reaches " +
 		"from the least to the most of all."
 	if slices.ContainsFunc(l.Arms,
-		func(a claim.ArmState) bool { return a.Messages != nil && len(a.Messages.Done) > 0 }) {
+		func(a claim.ArmState) bool { return len(messages.StateOf(&a).Done) > 0 }) {
 		f.Caption += fmt.Sprintf(" Shaded: from %s until all was as before, median over all slices.", l.Scenario)
 	}
 	f.Caption += " A slice ends at the dashed line: what waits there is read later."

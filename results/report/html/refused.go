@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/result"
 	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/claim"
@@ -52,9 +53,9 @@ func anyRefused(a *claim.Analysis) bool {
 			}
 		}
 	}
-	return a.Capacity != nil && (len(report.RefusedProbes(a.Capacity)) > 0 ||
-		slices.ContainsFunc(a.Capacity.Arms,
-			func(c claim.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
+	found := capacity.Of(a)
+	return len(report.RefusedProbes(&found)) > 0 || slices.ContainsFunc(found.Arms,
+		func(c claim.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil })
 }
 
 // refusedWays describes the ways of a decision that have a refused figure.

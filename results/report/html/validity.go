@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -54,7 +55,7 @@ func (s *sheet) validity() validity {
 		what = "pairs of arm and load"
 	}
 	switch {
-	case pairs == 0 && s.r.Capacity != nil:
+	case pairs == 0 && len(capacity.SearchOf(s.r).Rounds) > 0:
 		v.Headline = "Each probe was checked when it was made. One that failed a check decided nothing."
 	case pairs == 0:
 		v.Headline, v.Tone = "Nothing was measured, so there was nothing to check.", "bad"

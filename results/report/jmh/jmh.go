@@ -147,7 +147,7 @@ func entries(r *result.Result, l *claim.LoadAnalysis, arm int) []Benchmark {
 			"result": r.ID,
 		},
 	}
-	if early := r.Early(arm); early != "" {
+	if early := kinds.Early(r, arm); early != "" {
 		base.Params["early"] = early
 	}
 	metrics := map[string]Metric{}

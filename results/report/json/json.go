@@ -29,7 +29,9 @@ import (
 	"reflect"
 	"strings"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/kind/kinds"
+	"wirelab/lab/kind/messages"
 	"wirelab/lab/result"
 	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/claim"
@@ -192,8 +194,9 @@ func Print(r *result.Result, a *claim.Analysis, j *threshold.Judgement, e *expla
 	for i := range a.Curves {
 		p.Curves = append(p.Curves, report.CurveSentences(&a.Curves[i])...)
 	}
-	if a.Capacity != nil {
-		p.Capacity = append([]string{report.Capacities(a.Capacity)}, report.CapacitySentences(a.Capacity)...)
+	found := capacity.Of(a)
+	if of := report.Capacities(&found); of != "" {
+		p.Capacity = append([]string{of}, report.CapacitySentences(&found)...)
 	}
 	var text bytes.Buffer
 	style := terminal.Style{Width: Width}
@@ -246,7 +249,7 @@ func claims(l *claim.LoadAnalysis) []Claim {
 func early(l *claim.LoadAnalysis, arms ...int) []string {
 	var names []string
 	for _, a := range arms {
-		if m := l.Arms[a].Messages; m != nil && m.Early != "" {
+		if messages.StateOf(&l.Arms[a]).Early != "" {
 			names = append(names, l.Arms[a].Name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/analyse"
@@ -227,16 +228,14 @@ func allocations(u *result.Usage) *int64 {
 
 func capacities(r *result.Result, a *claim.Analysis) *table {
 	t := newTable("capacities", `result_id arm objective kind rate low high bound why`)
-	if a.Capacity == nil {
-		return t
-	}
-	for i, arm := range a.Capacity.Arms {
+	found := capacity.Of(a)
+	for i, arm := range found.Arms {
 		rate, low, high := told(arm.Rate)
 		var bound *float64
 		if arm.Bound > 0 {
 			bound = number(arm.Bound)
 		}
-		t.add(r.ID, i, text(a.Capacity.Objective), text(string(arm.Kind)), rate, low, high, bound, reason(arm.Why))
+		t.add(r.ID, i, text(found.Objective), text(string(arm.Kind)), rate, low, high, bound, reason(arm.Why))
 	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	allkinds "wirelab/lab/kind/kinds"
+	"wirelab/lab/kind/streams"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 	"wirelab/lab/result/metric"
@@ -93,12 +94,7 @@ func kinds() map[string]func(*result.Trial) *stat.Histogram {
 		"response": response,
 		"service":  func(t *result.Trial) *stat.Histogram { return t.Service },
 		"lag":      func(t *result.Trial) *stat.Histogram { return t.Lag },
-		"jitter": func(t *result.Trial) *stat.Histogram {
-			if t.Streams == nil {
-				return nil
-			}
-			return t.Streams.Jitter
-		},
+		"jitter":   func(t *result.Trial) *stat.Histogram { return streams.Of(t).Jitter },
 	}
 }
 
