@@ -60,7 +60,7 @@ func messageTraits() traits {
 	return traits{
 		kind: Messages, is: func(l Load) bool { return l.Scenario != "" },
 		check: Load.checkMessages, stray: Load.strayMessages,
-		mixed:     "with a scenario or without as loads[0]: their metrics are others, and so is what a trial is",
+		mixed:     "with a scenario if loads[0] has one, and without if not: they have other metrics and other trials",
 		checkPlan: Plan.checkMessaging, strayPlan: Plan.strayMessaging,
 		fill: Plan.fillMessages, complete: (*Plan).completeMessaging, floor: FloorAuto, primary: Plan.messagePrimary,
 		pace:    func(l Load) string { return l.Scenario + ", " + l.SendPace() },
@@ -72,7 +72,7 @@ func streamTraits() traits {
 	return traits{
 		kind: Held, is: func(l Load) bool { return l.Streams > 0 }, held: true,
 		check: Load.checkStreams, stray: Load.strayStreams,
-		mixed:     "with streams or without as loads[0]: their metrics are others, and so is what a slice is",
+		mixed:     "with streams if loads[0] has them, and without if not: they have other metrics and other slices",
 		checkPlan: Plan.checkStreaming, strayPlan: Plan.strayStreaming,
 		slice: defaultSliceStreams, floor: FloorNone, primary: Plan.streamPrimary,
 		pace: Load.streamsPace, metrics: StreamMetricIDs,

@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 
+	"wirelab/lab/kind"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -57,17 +59,36 @@ type Shape struct {
 	limited func(l *claim.LoadAnalysis) string
 }
 
-// shapes is the only table of kinds of load in the reports.
+// shapes are those of the kinds that say more of themselves than their metrics: the one table of what reports have of
+// kinds of load.
 func shapes() map[plan.Kind]func() Shape {
 	return map[plan.Kind]func() Shape{plan.Calls: callShape, plan.Messages: messageShape, plan.Held: streamShape}
 }
 
 // ShapeOf returns the shape of a kind. An unknown kind gets the shape of calls.
 func ShapeOf(k plan.Kind) Shape {
-	if of := shapes()[k]; of != nil {
+	known := kinds.Named(k)
+	if of := shapes()[known.Name]; of != nil {
 		return of()
 	}
-	return callShape()
+	return plainShape(known)
+}
+
+// plainShape is the shape of a kind that has no own: its words are those of its checks, and all its metrics are shown.
+func plainShape(k *kind.Kind) Shape {
+	return Shape{
+		Sends: k.Manner.Things, Done: Titled(k.Manner.Things), Right: k.Manner.Replies + " right",
+		Checked: Titled(k.Manner.Replies), paced: plan.Load.Pace, limited: callLimited,
+		main: func(l *claim.LoadAnalysis) []string {
+			ids := []string{l.Primary}
+			for _, m := range k.Metrics() {
+				if !m.Counted {
+					ids = append(ids, m.ID)
+				}
+			}
+			return ids
+		},
+	}
 }
 
 // amongLoads names a load in a list, without the pace if all loads share it.

@@ -1,6 +1,8 @@
 package html
 
 import (
+	"wirelab/lab/kind"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -31,10 +33,31 @@ func looks() map[plan.Kind]func() look {
 
 // lookOf returns the look of a load. An unknown kind gets that of calls.
 func lookOf(l *claim.LoadAnalysis) look {
-	if of := looks()[l.Kind]; of != nil {
+	known := kinds.Named(l.Kind)
+	if of := looks()[known.Name]; of != nil {
 		return of()
 	}
-	return callLook()
+	return plainLook(known)
+}
+
+// plainLook is the look of a kind that has no own: its times by percentile, and no bars of costs.
+func plainLook(k *kind.Kind) look {
+	none := func(*sheet, *claim.LoadAnalysis) *figure { return nil }
+	plain := look{
+		cpu: none, bytes: none, title: "Times, by percentile",
+		caption: func(bool) string {
+			return "With the interval from leaving out each round. Grey: fewer than 100 " + k.Manner.Things +
+				" lie beyond. Dotted: the same driver before a server that does nothing."
+		},
+		stages: func() []stage { return nil },
+		waited: func(*result.Trial) waited { return waited{merged: 1} },
+	}
+	for _, m := range k.Metrics() {
+		if m.Quantile > 0 {
+			plain.quantiles = append(plain.quantiles, m.ID)
+		}
+	}
+	return plain
 }
 
 func callLook() look {

@@ -114,13 +114,16 @@ func (s *sheet) spectraOf(l *claim.LoadAnalysis, arm int) spectra {
 
 // spectrum is the chart of response times by quantile.
 func (s *sheet) spectrum(l *claim.LoadAnalysis) *figure {
-	median, _ := kinds.MetricOf(l, lookOf(l).quantiles[0]) // known: it is one of our metrics
+	look := lookOf(l)
+	if len(look.quantiles) == 0 {
+		return nil
+	}
+	median, _ := kinds.MetricOf(l, look.quantiles[0]) // known: it is one of our metrics
 	ns := s.numbers(l, median)
 	if len(ns) == 0 {
 		return nil
 	}
 	arms, refused := shown(l, func(a int) (bool, string) { return ns[a].e.Known, ns[a].refused() })
-	look := lookOf(l)
 	f := &figure{
 		ID: fmt.Sprintf("spectrum-%d", l.Load+1), Title: look.title, Caption: look.caption(l.Open), Refused: refused,
 	}
