@@ -18,8 +18,9 @@ const (
 )
 
 // kindTest finds a test for a kind of load: by its plan, by the state of an arm or by what a trial tells.
-var kindTest = regexp.MustCompile(`\.(Messaging|Streaming)\(\)|Scenario [!=]= ""|\bStreams ([!=]= (0|nil)|> 0)|` +
-	`\b(Messages|Followed|Capacity|Curve) [!=]= nil|(Kind|Kind\(\)|Name) [!=]= plan\.(Calls|Messages|Held)\b`)
+var kindTest = regexp.MustCompile(`\.(Messaging|Streaming)\(\)|Scenario [!=]= ""|\bStreams ([!=]= 0|> 0)|` +
+	`\b(Streams|Messages|Entries|Followed|Capacity|Curve)(; \w+)? [!=]= nil|` +
+	`(Kind|Kind\(\)|Name) [!=]= plan\.(Calls|Messages|Held)\b`)
 
 // TestKinds keeps knowledge of a kind of load in the kind: each other file that tests for one has to change when a kind
 // is added.
