@@ -20,6 +20,7 @@ import (
 
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 	"wirelab/wire/status"
 )
 
@@ -66,7 +67,7 @@ type Node struct {
 	options *Options
 
 	mu      sync.Mutex // guards all below
-	process *daemon.Process
+	process *process.Process
 	stdin   io.Closer // closing it tells the node to stop
 	ready   json.RawMessage
 }
@@ -239,8 +240,6 @@ func (n *Node) Start(ctx context.Context) error {
 		line = append(n.options.Wrap(n.ID), line...)
 	}
 	command := exec.Command(line[0], line[1:]...)
-	var as *daemon.Identity
-	command.SysProcAttr = as.Bound(syscall.SIGKILL) // Ctrl-C is for us, who then stop them in order
 	stderr, err := n.stderr()
 	if err != nil {
 		return err
@@ -261,7 +260,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if n.options.Namespaces != nil {
 		at.Namespace = n.options.Namespaces[n.ID-1]
 	}
-	p, err := daemon.Run(command, at)
+	p, err := process.Run(command, at)
 	if err != nil {
 		return fmt.Errorf("node %d: %w", n.ID, err)
 	}
@@ -366,8 +365,8 @@ func (n *Node) end(by syscall.Signal) {
 		return
 	}
 	n.process.Signal(by)
-	<-n.process.Done()
-	_ = n.stdin.Close() // it is not read
+	_ = n.process.Wait() // it ended as it was meant to
+	_ = n.stdin.Close()  // it is not read
 	n.process = nil
 }
 

@@ -16,7 +16,7 @@ var alone = []string{
 	"wire/rfc3339",
 	"wire/multiplex", "wire/rebinding", "wire/panics", "wire/sse", "wire/status", "wire/stream", "wire/jsontext",
 	"internal/daemon", "internal/fault", "internal/input", "internal/nearest", "internal/paragraph",
-	"internal/affinity",
+	"internal/affinity", "internal/process",
 }
 
 // labs are the folders that alone may not name.

@@ -272,7 +272,7 @@ var rules = []rule{
 	{"internal/affinity", nil, "golang.org/x/sys", "whatever is started lives somewhere"},
 	{
 		"internal/daemon",
-		[]string{"internal/affinity", "wire/status"},
+		[]string{"internal/affinity", "internal/process", "wire/status"},
 		"golang.org/x/sys",
 		"our server is run without knowing its service",
 	},
@@ -369,7 +369,7 @@ var rules = []rule{
 	{
 		"system/postgres/**",
 		[]string{
-			".", "internal/daemon", "internal/affinity", "lab/plan", "system/postgres",
+			".", "internal/daemon", "internal/affinity", "internal/process", "lab/plan", "system/postgres",
 			"lab/probe", "lab/result",
 		},
 		"github.com/jackc/pgx github.com/jackc/puddle github.com/pressly/goose",
@@ -383,7 +383,7 @@ var rules = []rule{
 	},
 	{
 		"system/rabbitmq/**",
-		[]string{".", "internal/daemon", "internal/affinity", "lab/probe", "system/rabbitmq"},
+		[]string{".", "internal/daemon", "internal/affinity", "internal/process", "lab/probe", "system/rabbitmq"},
 		"github.com/rabbitmq/amqp091-go", "our broker carries any message",
 	},
 	{
@@ -570,7 +570,7 @@ var rules = []rule{
 	},
 	{
 		"hermes/local",
-		[]string{"internal/daemon", "internal/affinity", "wire/status"},
+		[]string{"internal/daemon", "internal/affinity", "internal/process", "wire/status"},
 		"none",
 		"it starts processes and sends them nothing",
 	},

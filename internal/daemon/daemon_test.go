@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 	"wirelab/wire/status"
 )
 
@@ -203,12 +203,12 @@ func TestReady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := daemon.Run(command, affinity.Place{})
+		p, err := process.Run(command, affinity.Place{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		tries := 0
-		err = p.Ready(t.Context(), daemon.Waiting{
+		err = daemon.Ready(t.Context(), p, daemon.Waiting{
 			Limit: c.limit, Every: time.Microsecond, Words: func() string { return "; words" },
 			Try: func(context.Context) (bool, error) {
 				tries++
@@ -228,36 +228,5 @@ func TestReady(t *testing.T) {
 		}
 		_ = input.Close() // it may have ended
 		<-p.Done()
-	}
-}
-
-// How a process ended is reported, and whether that was by SIGKILL; one that is gone is signalled in vain.
-func TestProcess(t *testing.T) {
-	t.Parallel()
-	var none *daemon.Process
-	if none.PID() != 0 {
-		t.Error("no process has an id")
-	}
-	for signal, killed := range map[syscall.Signal]bool{syscall.SIGKILL: true, syscall.SIGTERM: false} {
-		command := exec.Command("cat")
-		if _, err := command.StdinPipe(); err != nil {
-			t.Fatal(err)
-		}
-		p, err := daemon.Run(command, affinity.Place{CPUs: []int{0}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		status, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/status")
-		if err != nil || !strings.Contains(string(status), "Cpus_allowed_list:\t0\n") {
-			t.Errorf("it may run elsewhere than on core 0: %v", err)
-		}
-		p.Signal(signal)
-		if p.Err() == nil || p.Killed() != killed {
-			t.Errorf("after %v: %v, killed %v", signal, p.Err(), p.Killed())
-		}
-		p.Signal(signal)
-	}
-	if _, err := daemon.Run(exec.Command("/no/such/program"), affinity.Place{}); err == nil {
-		t.Error("what is not there runs")
 	}
 }

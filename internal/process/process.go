@@ -1,7 +1,7 @@
-// Package process starts a program as the first of a process group, and holds
-// the group until nothing of it is left: its start in a place, its last words,
-// its end, in good time or by force. It knows neither what the program is for
-// nor how one talks to it; that is of packages target and launch.
+// Package process starts a program as the first of a process group, and holds the group until nothing of it is
+// left: its start in a place, its last words, its end, in good time or by force. [Lines] is a process that takes
+// orders as lines of JSON, and [Tree] reads what processes have used. The package must not know what a program is
+// for, nor what the lines say: the messages are type parameters.
 package process
 
 import (
@@ -30,10 +30,15 @@ type Process struct {
 }
 
 // Start starts a command at a place, as the first of a process group. A group keeps Ctrl-C at the terminal from
-// it, which so reaches only who started it, who then stops it in order. The kernel ends the first process with
-// us, for when we cannot. Anyone who starts one calls [Process.Wait].
+// it. So only we get that signal, and stop the process in order. Unless the command has attributes already, the
+// kernel kills the first process when we die. With attributes, they say when it dies and as which user it runs.
+// Anyone who starts one calls [Process.Wait]; see also [Run].
 func Start(command *exec.Cmd, at affinity.Place) (*Process, error) {
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if command.SysProcAttr == nil {
+		command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	}
+	// The first of a session is the first of a group too, and the kernel refuses to be asked for both.
+	command.SysProcAttr.Setpgid = !command.SysProcAttr.Setsid
 	if err := at.Start(command); err != nil {
 		return nil, err
 	}
@@ -52,18 +57,57 @@ func Start(command *exec.Cmd, at affinity.Place) (*Process, error) {
 	return p, nil
 }
 
-// PID is the id of the first process, and of the group.
-func (p *Process) PID() int { return p.command.Process.Pid }
+// Run is Start for a server that may end at any time: it is waited for from the start, so that no zombie stays
+// that others take for a living server.
+func Run(command *exec.Cmd, at affinity.Place) (*Process, error) {
+	p, err := Start(command, at)
+	if err == nil {
+		go func() { _ = p.Wait() }() // until the process has ended; Err tells how
+	}
+	return p, err
+}
+
+// PID is the id of the first process, and of the group; 0 of no process, nil.
+func (p *Process) PID() int {
+	if p == nil {
+		return 0
+	}
+	return p.command.Process.Pid
+}
 
 // Done is closed when the first process has ended. Others of its group may live.
 func (p *Process) Done() <-chan struct{} { return p.ended }
 
+// Err is nil while the first process runs. After that it tells how the process ended, nil where it ended well, as
+// [Process.Wait] does.
+func (p *Process) Err() error {
+	select {
+	case <-p.ended:
+		return p.Wait()
+	default:
+		return nil
+	}
+}
+
+// Killed reports whether SIGKILL ended the first process, no matter who sent it. It waits for the end.
+func (p *Process) Killed() bool {
+	_ = p.Wait() // the state says more
+	status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
 // Signal sends a signal to all of the group. After Wait nothing is sent.
-func (p *Process) Signal(signal syscall.Signal) {
+func (p *Process) Signal(signal syscall.Signal) { p.signal(-p.PID(), signal) }
+
+// SignalFirst sends a signal to the first process alone: to a server that ends its helpers itself, in the order
+// that they need.
+func (p *Process) SignalFirst(signal syscall.Signal) { p.signal(p.PID(), signal) }
+
+func (p *Process) signal(to int, signal syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
-		_ = syscall.Kill(-p.PID(), signal) // an error: all have ended, or are another user's
+		_ = syscall.Kill(to, signal) // an error: all have ended, or are another user's
 	}
 }
 

@@ -3,7 +3,9 @@ package process_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -135,5 +137,79 @@ func TestWords(t *testing.T) {
 	}
 	if got := w.Last(); len(got) > 5000 || !strings.HasSuffix(got, "é") {
 		t.Errorf("of a long line %d bytes are reported", len(got))
+	}
+}
+
+// How a process ended is reported, and whether that was by SIGKILL; one that is gone is signalled in vain.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	var none *process.Process
+	if none.PID() != 0 {
+		t.Error("no process has an id")
+	}
+	for signal, killed := range map[syscall.Signal]bool{syscall.SIGKILL: true, syscall.SIGTERM: false} {
+		command := exec.Command("cat")
+		if _, err := command.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := process.Run(command, affinity.Place{CPUs: []int{0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/status")
+		if err != nil || !strings.Contains(string(status), "Cpus_allowed_list:\t0\n") {
+			t.Errorf("it may run elsewhere than on core 0: %v", err)
+		}
+		if err := p.Err(); err != nil {
+			t.Errorf("it runs, and has ended with %v", err)
+		}
+		p.Signal(signal)
+		<-p.Done()
+		if p.Err() == nil || p.Killed() != killed {
+			t.Errorf("after %v: %v, killed %v", signal, p.Err(), p.Killed())
+		}
+		p.Signal(signal)
+		p.SignalFirst(signal)
+	}
+	if _, err := process.Run(exec.Command("/no/such/program"), affinity.Place{}); err == nil {
+		t.Error("what is not there runs")
+	}
+}
+
+// A server that ends by itself leaves no zombie, also if Err is not asked; and a signal to the first process alone reaches no
+// other of its group.
+func TestRunLeavesNoZombie(t *testing.T) {
+	t.Parallel()
+	command := exec.Command("sh", "-c", `trap 'exit 7' TERM
+		(trap 'echo signalled; exit' TERM; echo helper; while :; do sleep 0.01; done) & wait`)
+	output, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	command.Stdout = end
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // kept: such a process is the first of a group too
+	p, err := process.Run(command, affinity.Place{})
+	if err := errors.Join(err, end.Close()); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(output)
+	if first, err := lines.ReadString('\n'); err != nil || first != "helper\n" {
+		t.Fatalf("the helper said %q: %v", first, err)
+	}
+	if err := p.Err(); err != nil {
+		t.Errorf("it runs, and has ended with %v", err)
+	}
+	p.SignalFirst(syscall.SIGTERM)
+	<-p.Done()
+	if err := p.Err(); err == nil || err.Error() != "exit status 7" {
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := process.ReadLineage(p.PID()); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("it is still there: %v", err)
+	}
+	empty(t, p)
+	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
+		t.Errorf("the helper said %q: %v", rest, err)
 	}
 }

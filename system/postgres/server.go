@@ -17,6 +17,7 @@ import (
 	"wirelab"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 )
 
 // owner and database are what a server of ours has.
@@ -58,9 +59,9 @@ type Server struct {
 	cpus     []int
 	outlive  bool
 
-	mu      sync.Mutex      // guards all below
-	process *daemon.Process // nil: not running
-	stopped bool            // for good
+	mu      sync.Mutex       // guards all below
+	process *process.Process // nil: not running
+	stopped bool             // for good
 }
 
 // Start makes a server in its own directory and waits until it takes connections. It dies with us;
@@ -152,12 +153,12 @@ func (s *Server) run(ctx context.Context, name string) error {
 		attributes(s.as, s.outlive)
 	command.Stdout, command.Stderr = journal, journal
 	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks
-	p, err := daemon.Run(command, affinity.Place{CPUs: s.cpus})
+	p, err := process.Run(command, affinity.Place{CPUs: s.cpus})
 	if err != nil {
 		return err
 	}
 	s.process = p
-	return p.Ready(ctx, daemon.Waiting{
+	return daemon.Ready(ctx, p, daemon.Waiting{
 		Limit: startLimit, Every: pause, Words: s.at.words,
 		Try: func(ctx context.Context) (bool, error) {
 			conn, err := s.connect(ctx, name)
@@ -267,7 +268,7 @@ func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
 	default:
 	}
 	for _, signal := range []syscall.Signal{by, syscall.SIGQUIT, syscall.SIGKILL} {
-		p.Signal(signal)
+		p.SignalFirst(signal)
 		select {
 		case <-p.Done():
 			return s.gone(ctx, p, signal)
@@ -283,7 +284,7 @@ func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
 
 // gone waits for the processes that the server leaves behind, which end by
 // themselves when they notice, and tells how it ended.
-func (s *Server) gone(ctx context.Context, p *daemon.Process, by syscall.Signal) error {
+func (s *Server) gone(ctx context.Context, p *process.Process, by syscall.Signal) error {
 	if err := daemon.Released(ctx, s.at.alive()); err != nil {
 		return fmt.Errorf("processes of PostgreSQL are still there: %w", err)
 	}

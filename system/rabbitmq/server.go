@@ -20,6 +20,7 @@ import (
 	"wirelab"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 )
 
 // owner is the user that a server of ours knows.
@@ -63,9 +64,9 @@ type Server struct {
 	settings []Setting
 	cpus     []int
 
-	mu      sync.Mutex      // guards all below
-	process *daemon.Process // nil: not running
-	stopped bool            // for good
+	mu      sync.Mutex       // guards all below
+	process *process.Process // nil: not running
+	stopped bool             // for good
 }
 
 // Start makes a server in its own directory and waits until it takes connections, which takes some ten seconds.
@@ -151,14 +152,14 @@ func (s *Server) run(ctx context.Context) error {
 	command.Dir, command.Env, command.SysProcAttr = string(s.at), variables(s.at, s.node), s.as.Bound(syscall.SIGKILL)
 	command.Stdout, command.Stderr = output, output
 	command.ExtraFiles = []*os.File{s.owned} // kept open for its lock
-	p, err := daemon.Run(command, affinity.Place{CPUs: s.cpus, Namespace: s.node.namespace})
+	p, err := process.Run(command, affinity.Place{CPUs: s.cpus, Namespace: s.node.namespace})
 	if err != nil {
 		return fmt.Errorf("run as %s in %s, which it must be able to enter (TMPDIR chooses another place): %w",
 			s.as.Called(),
 			s.at, err)
 	}
 	s.process = p
-	return p.Ready(ctx, daemon.Waiting{
+	return daemon.Ready(ctx, p, daemon.Waiting{
 		Limit: startLimit, Every: 10 * pause, Words: s.at.words,
 		Try: func(context.Context) (bool, error) {
 			conn, err := amqp.DialConfig(s.URL(), amqp.Config{Dial: amqp.DefaultDial(10 * time.Second)})
@@ -245,7 +246,7 @@ func (s *Server) halt(ctx context.Context, gracefully bool) error {
 	}
 	s.process = nil
 	if gracefully {
-		p.Signal(syscall.SIGTERM)
+		p.SignalFirst(syscall.SIGTERM)
 		waiting, cancel := context.WithTimeout(ctx, stopLimit)
 		select {
 		case <-p.Done():
