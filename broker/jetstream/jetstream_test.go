@@ -12,7 +12,7 @@ import (
 	"wirelab/broker"
 	"wirelab/broker/brokertest"
 	"wirelab/broker/jetstream"
-	"wirelab/lab/target"
+	"wirelab/internal/process"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
 )
@@ -29,13 +29,13 @@ func TestMain(m *testing.M) {
 }
 
 // child returns the command that runs this program as a server.
-func child(t *testing.T) target.Command {
+func child(t *testing.T) process.Command {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return target.Command{Path: self}
+	return process.Command{Path: self}
 }
 
 // start starts a server that syncs each write, and stops it at the end of the test.

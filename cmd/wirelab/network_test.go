@@ -11,6 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/process"
 	"wirelab/lab/network"
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/target"
@@ -173,7 +174,7 @@ func TestServerInNamespace(t *testing.T) {
 		t.Skip(err)
 	}
 	defer path.Remove()
-	server, err := target.Start(t.Context(), target.Command{
+	server, err := target.Start(t.Context(), process.Command{
 		Name: "server", Path: os.Args[0], Env: []string{asProgram + "=1"}, CPUs: []int{0}, Namespace: path.Namespace(),
 		Args: []string{"serve", "routeguide", "grpc-tls", "--addr", path.Host + ":0", "--controlled"},
 	})

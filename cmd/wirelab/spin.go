@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
 )
@@ -19,7 +20,7 @@ func newSpinCommand(a *app) *cobra.Command {
 		Args:   cli.Arguments(0, 0, "no arguments"),
 		Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
-			if err := control.Write(a.Stdout, control.Reply{Ready: &control.Ready{}}); err != nil {
+			if err := process.WriteLine(a.Stdout, control.Reply{Ready: &control.Ready{}}); err != nil {
 				return err
 			}
 			return inject.Burn(a.Stdin, idle)

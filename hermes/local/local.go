@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
 	"wirelab/internal/process"
 	"wirelab/wire/status"
@@ -66,11 +64,14 @@ type Node struct {
 	args    []string
 	options *Options
 
-	mu      sync.Mutex // guards all below
-	process *process.Process
-	stdin   io.Closer // closing it tells the node to stop
-	ready   json.RawMessage
+	now daemon.Run[*child]
+
+	mu    sync.Mutex // one start or end at a time; guards ready
+	ready json.RawMessage
 }
+
+// child is the process of a node: it says what it is once, and takes no orders.
+type child = process.Lines[struct{}, json.RawMessage]
 
 // Cluster is nodes on this machine. Its methods are for any goroutine.
 type Cluster struct{ Nodes []*Node }
@@ -231,7 +232,7 @@ func (n *Node) Args() []string { return n.args }
 func (n *Node) Start(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.process != nil {
+	if n.now.Now() != nil {
 		return nil
 	}
 	line := append([]string{n.options.Program}, n.args...)
@@ -239,51 +240,29 @@ func (n *Node) Start(ctx context.Context) error {
 	if n.options.Wrap != nil {
 		line = append(n.options.Wrap(n.ID), line...)
 	}
-	command := exec.Command(line[0], line[1:]...)
 	stderr, err := n.stderr()
 	if err != nil {
 		return err
 	}
-	command.Stderr = stderr
 	if file, ok := stderr.(*os.File); ok {
 		defer func() { _ = file.Close() }() // the child has its own by then
 	}
-	stdin, err := command.StdinPipe()
-	if err != nil {
-		return err
+	command := process.Command{
+		Name: fmt.Sprintf("node %d", n.ID), Path: line[0], Args: line[1:], CPUs: n.options.CPUs, Log: stderr,
 	}
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	at := affinity.Place{CPUs: n.options.CPUs}
 	if n.options.Namespaces != nil {
-		at.Namespace = n.options.Namespaces[n.ID-1]
+		command.Namespace = n.options.Namespaces[n.ID-1]
 	}
-	p, err := process.Run(command, at)
-	if err != nil {
-		return fmt.Errorf("node %d: %w", n.ID, err)
-	}
-	n.process, n.stdin = p, stdin
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit,
+		status.Errorf(status.Unavailable, "it took longer than %v", startLimit))
+	defer cancel()
 	n.ready = nil
-	var said json.RawMessage // the goroutine's, until it has sent
-	ready := make(chan error, 1)
-	go func() { // ends with its line, or with the process
-		ready <- json.NewDecoder(output).Decode(&said)
-	}()
-	timer := time.NewTimer(startLimit)
-	defer timer.Stop()
-	select {
-	case err = <-ready:
-	case <-timer.C:
-		err = status.Errorf(status.Unavailable, "it took longer than %v", startLimit)
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
+	p, said, err := process.StartLines[struct{}](ctx, command, func(json.RawMessage) bool { return true })
 	if err != nil {
-		n.end(syscall.SIGKILL)
 		return status.Errorf(status.Unavailable, "node %d did not start: %v%s", n.ID, err, n.lastWords())
 	}
+	p.Reap()
+	n.now.Begin(p)
 	n.ready = said
 	return nil
 }
@@ -313,11 +292,7 @@ func (n *Node) lastWords() string {
 }
 
 // PID is the process id of the node, or of what wraps it; 0 when it does not run.
-func (n *Node) PID() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.process.PID()
-}
+func (n *Node) PID() int { return n.now.PID() }
 
 // Ready is what the node said of itself, as JSON, when its APIs opened; nil: they never did.
 func (n *Node) Ready() json.RawMessage {
@@ -329,58 +304,32 @@ func (n *Node) Ready() json.RawMessage {
 // Err tells how the node ended, by itself or by another process; nil while it runs, where it ended well, and
 // after Kill and Stop.
 func (n *Node) Err() error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process == nil {
-		return nil
-	}
-	select {
-	case <-n.process.Done():
-		return n.process.Err()
-	default:
-		return nil
-	}
+	how, _ := n.now.Ended()
+	return how
 }
 
 // Done is closed when the node that runs now has ended; nil: none runs.
-func (n *Node) Done() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process == nil {
-		return nil
-	}
-	return n.process.Done()
-}
+func (n *Node) Done() <-chan struct{} { return n.now.Done() }
 
 // Kill ends the node as a crash does, and returns when it is gone.
 func (n *Node) Kill() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.end(syscall.SIGKILL)
-}
-
-// end ends a node by a signal; n.mu is held.
-func (n *Node) end(by syscall.Signal) {
-	if n.process == nil {
-		return
+	if p := n.now.Take(); p != nil {
+		p.Kill()
+		_ = p.Stop() // it ended as it was meant to
 	}
-	n.process.Signal(by)
-	_ = n.process.Wait() // it ended as it was meant to
-	_ = n.stdin.Close()  // it is not read
-	n.process = nil
 }
 
-// Pause stops the node's clock, as a machine that hangs does; Resume lets it go on.
+// Pause stops the node's clock, as a machine that hangs does; Resume lets it run again.
 func (n *Node) Pause() { n.signal(syscall.SIGSTOP) }
 
 // Resume is the end of Pause.
 func (n *Node) Resume() { n.signal(syscall.SIGCONT) }
 
 func (n *Node) signal(s syscall.Signal) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process != nil {
-		n.process.Signal(s)
+	if p := n.now.Now(); p != nil {
+		p.Signal(s)
 	}
 }
 
@@ -389,12 +338,11 @@ func (n *Node) signal(s syscall.Signal) {
 func (n *Node) Stop(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.process
+	p := n.now.Take()
 	if p == nil {
 		return nil
 	}
-	n.process = nil
-	_ = n.stdin.Close() // it may be dead
+	p.EndInput()
 	timer := time.NewTimer(stopLimit)
 	defer timer.Stop()
 	select {
@@ -405,16 +353,13 @@ func (n *Node) Stop(ctx context.Context) error {
 	select {
 	case <-p.Done():
 	default:
-		p.Signal(syscall.SIGCONT)
-		p.Signal(syscall.SIGKILL)
-		<-p.Done()
+		p.Kill()     // a paused one too
+		_ = p.Stop() // it was killed
 		return status.Errorf(status.DeadlineExceeded, "node %d did not stop within %v", n.ID, stopLimit)
 	}
-	if n.options.MayBeKilled && p.Killed() {
+	err := p.Stop()
+	if err == nil || n.options.MayBeKilled && p.Killed() {
 		return nil
 	}
-	if err := p.Err(); err != nil {
-		return fmt.Errorf("node %d: %w%s", n.ID, err, n.lastWords())
-	}
-	return nil
+	return fmt.Errorf("node %d: %w%s", n.ID, err, n.lastWords())
 }

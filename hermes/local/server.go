@@ -95,18 +95,4 @@ func (s *Server) Stop(ctx context.Context) error {
 func (s *Server) Done() <-chan struct{} { return s.node.Done() }
 
 // Err tells how the server ended where this process did not end it; nil while it runs, and after Stop and Kill.
-func (s *Server) Err() error {
-	done := s.node.Done()
-	if done == nil {
-		return nil
-	}
-	select {
-	case <-done:
-	default:
-		return nil
-	}
-	if err := s.node.Err(); err != nil {
-		return fmt.Errorf("node %d died: %w%s", s.node.ID, err, s.node.lastWords())
-	}
-	return status.Errorf(status.Unavailable, "Hermes stopped by itself")
-}
+func (s *Server) Err() error { return s.node.now.Err("Hermes", s.node.lastWords) }

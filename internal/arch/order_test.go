@@ -23,8 +23,6 @@ const rootMost = 14
 // will end that. The list may shrink.
 var upward = map[string][]string{
 	"pipeline/stack":     {"lab/control", "lab/probe", "lab/result", "lab/target"},
-	"system/nats":        {"lab/target"},
-	"system/nats/server": {"lab/control"},
 	"system/postgres":    {"lab/plan", "lab/probe", "lab/result"},
 	"system/rabbitmq":    {"lab/probe"},
 	"wire/status":        {"internal/nearest"}, // it imports nothing

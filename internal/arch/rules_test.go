@@ -234,7 +234,7 @@ var rules = []rule{
 			"reflection",
 	},
 	{"lab/prepare", []string{
-		".", "broker", "broker/drivers", "hermes/local", "internal/fault", "lab/**",
+		"internal/process", ".", "broker", "broker/drivers", "hermes/local", "internal/fault", "lab/**",
 		"pipeline/stack", "system/**", "workload/catalog", "pipeline/gateway", "pipeline/errlog", "broker/workqueue",
 		"broker/null", "broker/kinds",
 	}, "none", "an experiment is prepared without knowing the command line"},
@@ -307,14 +307,14 @@ var rules = []rule{
 	{
 		"lab/agent",
 		[]string{
-			".", "internal/certs", "lab/control", "internal/fault", "lab/load", "lab/network/relay",
+			"internal/process", ".", "internal/certs", "lab/control", "internal/fault", "lab/load", "lab/network/relay",
 			"pipeline/journal", "lab/plan", "lab/probe", "lab/tool", "lab/trace", "lab/result/**",
 		},
 		"none",
 		"the child's end knows cells by the vocabulary",
 	},
 	{"lab/audit/trial", []string{
-		".", "internal/fault", "lab/audit", "lab/control", "lab/inject", "lab/load",
+		"internal/process", ".", "internal/fault", "lab/audit", "lab/control", "lab/inject", "lab/load",
 		"lab/plan", "lab/progress", "lab/target", "workload/routeguide", "workload/routeguide/gen",
 		"workload/routeguide/schema",
 	}, "none", "testing a tool does not depend on its name"},
@@ -328,7 +328,7 @@ var rules = []rule{
 	{
 		"lab/experiment",
 		[]string{
-			".", "lab/control", "internal/fault", "lab/load", "lab/network", "lab/network/kernel",
+			"internal/process", ".", "lab/control", "internal/fault", "lab/load", "lab/network", "lab/network/kernel",
 			"lab/plan", "lab/probe", "lab/stat", "lab/target", "lab/kind/**", "lab/result/**",
 		},
 		"golang.org/x/sys",
@@ -440,7 +440,7 @@ var rules = []rule{
 	{
 		"lab/messaging/cluster",
 		[]string{
-			".", "broker", "broker/hermes", "lab/control", "internal/daemon",
+			"internal/process", ".", "broker", "broker/hermes", "lab/control", "internal/daemon",
 			"internal/fault", "hermes/client", "hermes/local", "system/nats", "lab/network/kernel", "internal/affinity",
 			"lab/plan", "lab/probe", "system/rabbitmq", "lab/result", "lab/target", "broker/drivers",
 		},
@@ -460,12 +460,12 @@ var rules = []rule{
 	{"broker", []string{"."}, "none", "the contract of brokers names none"},
 	{
 		"system/nats",
-		[]string{".", "lab/control", "internal/daemon", "internal/affinity", "lab/target"},
+		[]string{".", "internal/daemon", "internal/affinity", "internal/process"},
 		"github.com/nats-io/nats.go", "our server carries any message",
 	},
 	{
 		"system/nats/server",
-		[]string{".", "lab/control", "system/nats"},
+		[]string{".", "internal/process", "system/nats"},
 		"github.com/nats-io/nats-server",
 		"a server in this process carries any message",
 	},
@@ -542,6 +542,7 @@ var rules = []rule{
 	{
 		"pipeline/stack",
 		[]string{
+			"internal/daemon", "internal/process", "system/cluster",
 			".", "lab/control", "hermes/local", "system/nats", "pipeline/health", "lab/probe",
 			"lab/result", "system/rabbitmq", "lab/target", "broker/workqueue", "broker/kinds",
 		},

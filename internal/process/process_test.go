@@ -176,8 +176,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A server that ends by itself leaves no zombie, also if Err is not asked; and a signal to the first process alone reaches no
-// other of its group.
+// A server that ends by itself leaves no zombie, and a signal to the first process alone reaches no other of its
+// group.
 func TestRunLeavesNoZombie(t *testing.T) {
 	t.Parallel()
 	command := exec.Command("sh", "-c", `trap 'exit 7' TERM

@@ -16,6 +16,7 @@ import (
 	"wirelab"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
+	"wirelab/internal/process"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
@@ -72,14 +73,14 @@ func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Repl
 		ended <- agent.Drive(t.Context(), find, in, said)
 		said.Close()
 	}()
-	lines := control.NewReader[control.Reply](out)
+	lines := process.NewReader[control.Reply](out)
 	ready, err := lines.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	replies := []control.Reply{ready}
 	for _, order := range orders { // one at a time, as a runner sends them
-		if err := control.Write(give, order); err != nil {
+		if err := process.WriteLine(give, order); err != nil {
 			t.Fatal(err)
 		}
 		r, err := lines.Read()
@@ -107,17 +108,17 @@ func TestDriverStopsWithItsRunner(t *testing.T) {
 		ended <- agent.Drive(t.Context(), func(control.Dial) (wirelab.Cell, error) { return c, nil }, in, said)
 		said.Close()
 	}()
-	lines := control.NewReader[control.Reply](out)
+	lines := process.NewReader[control.Reply](out)
 	if _, err := lines.Read(); err != nil {
 		t.Fatal(err)
 	}
-	if err := control.Write(give, dial(control.Load{InFlight: 1, Connections: 1})); err != nil {
+	if err := process.WriteLine(give, dial(control.Load{InFlight: 1, Connections: 1})); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := lines.Read(); err != nil || r.Error != "" {
 		t.Fatal(r, err)
 	}
-	if err := control.Write(give, control.Order{Slice: &control.Slice{For: plan.Duration(time.Hour)}}); err != nil {
+	if err := process.WriteLine(give, control.Order{Slice: &control.Slice{For: plan.Duration(time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
 	give.Close()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wirelab/internal/fault"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
@@ -49,7 +50,7 @@ type Dial func(ctx context.Context, order control.Dial) ([]Load, error)
 func Obey(ctx context.Context, self *probe.Account, dial Dial, in io.Reader, out io.Writer) (err error) {
 	d := &driver{self: self, dial: dial}
 	defer func() { err = errors.Join(err, d.close()) }()
-	if err := control.Write(out, control.Reply{Ready: &control.Ready{}}); err != nil {
+	if err := process.WriteLine(out, control.Reply{Ready: &control.Ready{}}); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -63,7 +64,7 @@ func Obey(ctx context.Context, self *probe.Account, dial Dial, in io.Reader, out
 		read <- err
 	}()
 	for order := range orders {
-		if err := control.Write(out, d.obey(ctx, order)); err != nil {
+		if err := process.WriteLine(out, d.obey(ctx, order)); err != nil {
 			return err
 		}
 	}
@@ -72,7 +73,7 @@ func Obey(ctx context.Context, self *probe.Account, dial Dial, in io.Reader, out
 
 // readOrders sends the orders that it reads to a channel until in ends or ctx is done.
 func readOrders(ctx context.Context, in io.Reader, orders chan<- control.Order) error {
-	reader := control.NewReader[control.Order](in)
+	reader := process.NewReader[control.Order](in)
 	for {
 		order, err := reader.Read()
 		if errors.Is(err, io.EOF) {

@@ -14,6 +14,7 @@ import (
 	"wirelab"
 	"wirelab/internal/certs"
 	"wirelab/internal/fault"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
 )
@@ -110,10 +111,10 @@ func attend(
 }
 
 func takeOrders(ready control.Ready, in io.Reader, out io.Writer, answer func(control.Order) control.Reply) error {
-	if err := control.Write(out, control.Reply{Ready: &ready}); err != nil {
+	if err := process.WriteLine(out, control.Reply{Ready: &ready}); err != nil {
 		return err
 	}
-	orders := control.NewReader[control.Order](in)
+	orders := process.NewReader[control.Order](in)
 	for {
 		order, err := orders.Read()
 		if errors.Is(err, io.EOF) {
@@ -122,7 +123,7 @@ func takeOrders(ready control.Ready, in io.Reader, out io.Writer, answer func(co
 		if err != nil {
 			return err
 		}
-		if err := control.Write(out, answer(order)); err != nil {
+		if err := process.WriteLine(out, answer(order)); err != nil {
 			return err
 		}
 	}

@@ -5,21 +5,13 @@
 package control
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 
 	"wirelab"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
-
-// LineLimit is the longest line, in bytes. The largest message is a recording with a few histograms, some tens of
-// kilobytes.
-const LineLimit = 16 << 20
 
 // Order is what a child shall do. Exactly one field is set.
 type Order struct {
@@ -231,44 +223,4 @@ type Measured struct {
 	// Drivers are what each driver measured, where several did. It crosses no pipe: who joins them is the runner.
 	Drivers []result.DriverShare `json:"-"`
 	result.Particulars
-}
-
-// Reader reads lines of type T. A line that is too long or cannot be decoded is an error: two sides that do not
-// understand each other cannot measure.
-type Reader[T any] struct{ lines *bufio.Scanner }
-
-// NewReader returns a reader of r.
-func NewReader[T any](r io.Reader) *Reader[T] {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, LineLimit)
-	return &Reader[T]{lines: lines}
-}
-
-// Read returns the next object, or io.EOF when the other side has stopped.
-func (r *Reader[T]) Read() (T, error) {
-	var value T
-	if !r.lines.Scan() {
-		err := r.lines.Err()
-		if err == nil {
-			err = io.EOF
-		}
-		return value, err
-	}
-	if err := json.Unmarshal(r.lines.Bytes(), &value); err != nil {
-		return value, fmt.Errorf("control line: %w", err)
-	}
-	return value, nil
-}
-
-// Write writes one object as a line.
-func Write(w io.Writer, value any) error {
-	line, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	if len(line) >= LineLimit {
-		return errors.New("control line is too long")
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/network"
 	"wirelab/lab/network/kernel"
@@ -196,8 +197,8 @@ func (b *Processes) host() string {
 }
 
 // serving returns the command that runs a server as a child process.
-func (b *Processes) serving(name string, args []string) target.Command {
-	c := target.Command{Name: name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs}
+func (b *Processes) serving(name string, args []string) process.Command {
+	c := process.Command{Name: name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs}
 	if b.path != nil {
 		c.Namespace = b.path.Namespace()
 	}
@@ -206,7 +207,7 @@ func (b *Processes) serving(name string, args []string) target.Command {
 
 // Relay implements [Networks].
 func (b *Processes) Relay(ctx context.Context, order RelayOrder) (Child, error) {
-	return start(ctx, target.Command{
+	return start(ctx, process.Command{
 		Name: "relay of " + order.Name, Path: b.program, Args: order.args(), CPUs: b.place.RelayCPUs,
 	})
 }
@@ -224,7 +225,7 @@ func (b *Processes) Shape(ctx context.Context, path network.Spec) (undo func(), 
 
 // Driver implements [Bench].
 func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
-	command := target.Command{
+	command := process.Command{
 		Name: "load generator of " + arm.Name, Path: b.program, Args: []string{"drive"}, CPUs: b.place.DriverCPUs,
 	}
 	if arm.Direct() {
@@ -234,29 +235,29 @@ func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
 	if err != nil || arm.Tool() == "" {
 		return driver, err
 	}
-	return tooled{driver.(process)}, nil
+	return tooled{driver.(measured)}, nil
 }
 
 // Start starts a child of any kind, for benches that build on this one.
 func (b *Processes) Start(ctx context.Context, name string, args []string, cpus []int) (Child, error) {
-	return start(ctx, target.Command{Name: name, Path: b.program, Args: args, CPUs: cpus})
+	return start(ctx, process.Command{Name: name, Path: b.program, Args: args, CPUs: cpus})
 }
 
-func start(ctx context.Context, c target.Command) (Child, error) {
+func start(ctx context.Context, c process.Command) (Child, error) {
 	p, err := target.Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return process{p}, nil
+	return measured{p}, nil
 }
 
-// process adds to a child process the CPU time that the kernel knows.
-type process struct{ *target.Process }
+// measured adds to a child process the CPU time that the kernel knows.
+type measured struct{ *target.Process }
 
-func (p process) CPU() (time.Duration, error) { return probe.CPU(p.PID()) }
+func (p measured) CPU() (time.Duration, error) { return probe.CPU(p.PID()) }
 
 // tooled is a driver that runs another program to make the calls. Its CPU time includes that of its child processes.
-type tooled struct{ process }
+type tooled struct{ measured }
 
 func (t tooled) CPU() (time.Duration, error) {
 	tree, err := probe.NewTree(t.PID())

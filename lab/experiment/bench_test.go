@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/process"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
@@ -109,7 +110,7 @@ func (b *bench) checkAllStopped(t *testing.T) {
 type child struct {
 	orders  *io.PipeWriter
 	output  *io.PipeReader
-	replies *control.Reader[control.Reply]
+	replies *process.Reader[control.Reply]
 	ready   control.Ready
 	kill    context.CancelFunc
 	done    chan struct{}
@@ -123,7 +124,7 @@ func startChild(run func(context.Context, io.Reader, io.Writer) error) *child {
 	output, out := io.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
 	c := &child{
-		orders: orders, output: output, replies: control.NewReader[control.Reply](output),
+		orders: orders, output: output, replies: process.NewReader[control.Reply](output),
 		kill: kill, done: make(chan struct{}), began: time.Now(),
 	}
 	go func() {
@@ -155,7 +156,7 @@ func (c *child) Kill() {
 }
 
 func (c *child) Ask(_ context.Context, order control.Order) (control.Reply, error) {
-	if err := control.Write(c.orders, order); err != nil {
+	if err := process.WriteLine(c.orders, order); err != nil {
 		return control.Reply{}, err
 	}
 	r, err := c.replies.Read()

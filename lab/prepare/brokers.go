@@ -11,11 +11,11 @@ import (
 	"wirelab/broker/kinds"
 	"wirelab/broker/null"
 	"wirelab/hermes/local"
+	"wirelab/internal/process"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/bench"
 	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
-	"wirelab/lab/target"
 	"wirelab/system/nats"
 )
 
@@ -77,7 +77,7 @@ func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 
 // BrokerPrograms returns the programs of broker nodes. It looks for a program only if makes names its kind.
 func (l *Lab) BrokerPrograms(ctx context.Context, program string, makes ...string) (cluster.Programs, error) {
-	programs := cluster.Programs{Null: target.Command{Path: program, Args: []string{NullBroker}}}
+	programs := cluster.Programs{Null: process.Command{Path: program, Args: []string{NullBroker}}}
 	if slices.Contains(makes, drivers.Hermes) {
 		found, err := local.Find(ctx, l.Getenv)
 		if err != nil {
@@ -99,7 +99,7 @@ func (l *Lab) BrokerPrograms(ctx context.Context, program string, makes ...strin
 func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan,
 	args ...string) (experiment.Bench, error) {
 	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
-		programs := cluster.Programs{Null: target.Command{Path: program, Args: append([]string{NullBroker}, args...)}}
+		programs := cluster.Programs{Null: process.Command{Path: program, Args: append([]string{NullBroker}, args...)}}
 		return bench.Nulls{Bench: bench.New(usual,
 			bench.Programs{Driver: []string{DriveMessages}, Spinner: spinner(), Programs: programs}, p)}, nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/result"
 	"wirelab/lab/target"
@@ -47,8 +48,8 @@ func play(name string) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	}
-	_ = control.Write(os.Stdout, control.Reply{Ready: &control.Ready{Address: "here:1"}})
-	orders := control.NewReader[control.Order](os.Stdin)
+	_ = process.WriteLine(os.Stdout, control.Reply{Ready: &control.Ready{Address: "here:1"}})
+	orders := process.NewReader[control.Order](os.Stdin)
 	for {
 		if _, err := orders.Read(); err != nil {
 			break
@@ -57,9 +58,9 @@ func play(name string) {
 		case "good":
 			var mask unix.CPUSet
 			_ = unix.SchedGetaffinity(0, &mask)
-			_ = control.Write(os.Stdout, control.Reply{Usage: &result.Usage{Allocations: new(uint64(mask.Count()))}})
+			_ = process.WriteLine(os.Stdout, control.Reply{Usage: &result.Usage{Allocations: new(uint64(mask.Count()))}})
 		case "refuses":
-			_ = control.Write(os.Stdout, control.Reply{Error: "not today"})
+			_ = process.WriteLine(os.Stdout, control.Reply{Error: "not today"})
 		case "dies":
 			fmt.Fprintln(os.Stderr, "out of luck")
 			os.Exit(3)
@@ -80,7 +81,7 @@ func start(t *testing.T, name string, cpus ...int) (*target.Process, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	return target.Start(ctx, target.Command{
+	return target.Start(ctx, process.Command{
 		Name: "child", Path: os.Args[0], Args: []string{"-test.run=^$"}, Env: []string{part + "=" + name}, CPUs: cpus,
 	})
 }
@@ -198,7 +199,7 @@ func TestChildThatIsNeverReady(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := target.Start(ctx, target.Command{
+	_, err := target.Start(ctx, process.Command{
 		Name: "child", Path: os.Args[0], Args: []string{"-test.run=^$"}, Env: []string{part + "=mute"},
 	})
 	wantError(t, "start", err, "deadline exceeded")
@@ -233,7 +234,7 @@ func TestOrderWithoutReply(t *testing.T) {
 // A child that does not stop is killed, and the error says so.
 func TestStubbornChildIsKilled(t *testing.T) {
 	t.Parallel()
-	p, err := target.Start(t.Context(), target.Command{
+	p, err := target.Start(t.Context(), process.Command{
 		Name: "child", Path: os.Args[0], Args: []string{"-test.run=^$"}, Env: []string{part + "=stubborn"},
 		Grace: 100 * time.Millisecond,
 	})
@@ -266,7 +267,7 @@ func TestKilledChild(t *testing.T) {
 
 func TestProgramThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	_, err := target.Start(t.Context(), target.Command{Name: "child", Path: "/no/such/program"})
+	_, err := target.Start(t.Context(), process.Command{Name: "child", Path: "/no/such/program"})
 	wantError(t, "start", err, "no such file")
 }
 

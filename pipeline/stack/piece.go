@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/target"
 	"wirelab/pipeline/health"
@@ -51,9 +53,10 @@ type child struct {
 	endpoints []string // that it has
 	healthy   string   // the door that tells its health and journal; "": none
 
-	mu      sync.Mutex // guards all below
-	process *target.Process
-	known   Part
+	now daemon.Run[*target.Process]
+
+	mu    sync.Mutex // guards known
+	known Part
 }
 
 // startLimit is how long a part may take to be there and to be well.
@@ -85,22 +88,22 @@ func (c *child) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	process, err := target.Start(ctx, target.Command{
+	started, err := target.Start(ctx, process.Command{
 		Name: c.name, Path: c.program, Args: []string{"part", c.name}, Env: append(slices.Clone(c.env), setting),
 		CPUs: c.cpus, Stderr: c.stderr,
 	})
 	if err != nil {
 		return err
 	}
+	c.now.Begin(started)
 	c.mu.Lock()
-	c.process = process
-	c.known = c.describe(process.Ready())
+	c.known = c.describe(started.Ready())
 	url := c.known.Health
 	c.mu.Unlock()
 	if url == "" {
 		return nil
 	}
-	if err := await(ctx, url, process.Done()); err != nil {
+	if err := await(ctx, url, started.Done()); err != nil {
 		if end := c.ended(); end != nil {
 			return end
 		}
@@ -149,23 +152,8 @@ func await(ctx context.Context, url string, over <-chan struct{}) error {
 	}
 }
 
-func (c *child) running() *target.Process {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.process
-}
-
-// take forgets the process, for who ends it.
-func (c *child) take() *target.Process {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.process
-	c.process = nil
-	return p
-}
-
 func (c *child) kill(context.Context) error {
-	if p := c.take(); p != nil {
+	if p := c.now.Take(); p != nil {
 		p.Kill()
 		_ = p.Stop() // tells that it was killed
 	}
@@ -173,7 +161,7 @@ func (c *child) kill(context.Context) error {
 }
 
 func (c *child) stop(context.Context) error {
-	if p := c.take(); p != nil {
+	if p := c.now.Take(); p != nil {
 		if err := p.Stop(); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -183,36 +171,15 @@ func (c *child) stop(context.Context) error {
 
 func (c *child) close(ctx context.Context) error { return c.stop(ctx) }
 
-func (c *child) over() <-chan struct{} {
-	if p := c.running(); p != nil {
-		return p.Done()
-	}
-	return nil
-}
+func (c *child) over() <-chan struct{} { return c.now.Done() }
 
-func (c *child) ended() error {
-	p := c.running()
-	if p == nil {
-		return nil
-	}
-	select {
-	case <-p.Done():
-	default:
-		return nil
-	}
-	if err := p.Stop(); err != nil { // it has ended: this only tells how
-		return fmt.Errorf("%s died: %w", c.name, err)
-	}
-	return wirelab.Errorf(wirelab.Unavailable, "%s stopped by itself", c.name)
-}
+func (c *child) ended() error { return c.now.Err(c.name, daemon.NoWords) }
 
 func (c *child) part() Part {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.known
 	p.Name, p.Endpoints = c.name, maps.Clone(p.Endpoints)
-	if c.process != nil {
-		p.PID = c.process.PID()
-	}
+	p.PID = c.now.PID()
 	return p
 }

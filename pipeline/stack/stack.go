@@ -23,8 +23,8 @@ import (
 	"wirelab/broker/kinds"
 	"wirelab/broker/workqueue"
 	"wirelab/hermes/local"
+	"wirelab/internal/process"
 	"wirelab/lab/probe"
-	"wirelab/lab/target"
 	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
 )
@@ -236,7 +236,7 @@ func startNATS(ctx context.Context, o Options) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := nats.Start(ctx, target.Command{Name: NATSServer, Path: found.Program, Env: o.Env, CPUs: o.CPUs},
+	made, err := nats.Start(ctx, process.Command{Name: NATSServer, Path: found.Program, Env: o.Env, CPUs: o.CPUs},
 		nats.Options{})
 	if err != nil {
 		return nil, err // as it is: an interface of a nil pointer is not nil

@@ -56,11 +56,11 @@ func (s *Stack) Usage(ctx context.Context) (result.Usage, error) {
 		if !ours {
 			continue
 		}
-		process := c.running()
-		if process == nil {
+		running := c.now.Now()
+		if running == nil {
 			return sum, wirelab.Errorf(wirelab.Unavailable, "%s does not run", c.name)
 		}
-		reply, err := process.Ask(ctx, control.Order{Usage: &struct{}{}})
+		reply, err := running.Ask(ctx, control.Order{Usage: &struct{}{}})
 		if err != nil {
 			return sum, err
 		}

@@ -16,7 +16,7 @@ import (
 	"wirelab"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/lab/target"
+	"wirelab/internal/process"
 )
 
 // ClusterName is that of all clusters of ours; none meets another.
@@ -31,7 +31,7 @@ type Cluster struct{ nodes []*Server }
 // StartCluster starts so many servers, each in a child process, at its own of [Options.Hosts] if there are, and
 // waits until they have a leader for their streams. Each has its own directory, so [Options.Directory] and
 // [Options.Port] must be empty.
-func StartCluster(ctx context.Context, command target.Command, o Options, size int) (*Cluster, error) {
+func StartCluster(ctx context.Context, command process.Command, o Options, size int) (*Cluster, error) {
 	if size < 1 || o.Directory != "" || o.Port != 0 {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
 			"a NATS cluster of %d with directory %q and port %d; the last "+

@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
-	"wirelab/lab/target"
+	"wirelab/internal/process"
 	"wirelab/system/nats"
 )
 
@@ -23,7 +23,7 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := nats.StartCluster(t.Context(), target.Command{Path: self}, nats.Options{}, 3)
+	c, err := nats.StartCluster(t.Context(), process.Command{Path: self}, nats.Options{}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestCluster(t *testing.T) {
 
 func TestClusterRefuses(t *testing.T) {
 	for _, o := range []nats.Options{{Directory: "x"}, {Port: 1}} {
-		if _, err := nats.StartCluster(t.Context(), target.Command{}, o,
+		if _, err := nats.StartCluster(t.Context(), process.Command{}, o,
 			3); wirelab.CodeOf(err) != wirelab.InvalidArgument {
 			t.Errorf("%+v: %v", o, err)
 		}

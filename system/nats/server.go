@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/target"
+	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 )
 
 // Environment is the variable that tells Serve of package system/nats/server its options,
@@ -26,20 +27,36 @@ const killLimit = 60 * time.Second
 // Server is a NATS server in a child process of ours. Its methods may be called
 // by several goroutines.
 type Server struct {
-	command target.Command
+	command process.Command
 	options Options // complete
 	remove  func() error
 
+	now daemon.Run[*child]
+
 	mu      sync.Mutex // guards all below
-	process *target.Process
-	stopped bool   // for good
-	version string // that the child has said
+	stopped bool       // for good
+	version string     // that the child has said
+}
+
+// child is the process: it takes no orders.
+type child = process.Lines[struct{}, Reply]
+
+// Reply is a line that the child says. The first says that it is ready; to an order it answers that it takes none.
+type Reply struct {
+	Error string `json:"error,omitempty"`
+	Ready *Ready `json:"ready,omitempty"`
+}
+
+// Ready is where the child takes connections, and the server's version.
+type Ready struct {
+	Address string `json:"address"`
+	Version string `json:"broker"`
 }
 
 // Start starts a server in a child process and waits until it takes connections.
 // The command must call Serve of package system/nats/server. The child dies with us; [Server.Stop] removes
 // its directory, unless that was given.
-func Start(ctx context.Context, command target.Command, o Options) (*Server, error) {
+func Start(ctx context.Context, command process.Command, o Options) (*Server, error) {
 	o, remove, err := o.Complete()
 	if err != nil {
 		return nil, err
@@ -53,7 +70,7 @@ func Start(ctx context.Context, command target.Command, o Options) (*Server, err
 
 // run starts the child; s.mu is held, or no other knows s.
 func (s *Server) run(ctx context.Context) error {
-	said, err := json.Marshal(s.options)
+	options, err := json.Marshal(s.options)
 	if err != nil {
 		return err
 	}
@@ -62,13 +79,17 @@ func (s *Server) run(ctx context.Context) error {
 		command.Name = "NATS server"
 	}
 	command.Grace = stopLimit
-	command.Env = append(append([]string(nil), command.Env...), Environment+"="+string(said))
+	command.Env = append(append([]string(nil), command.Env...), Environment+"="+string(options))
 	ctx, cancel := context.WithTimeout(ctx, StartLimit+killLimit)
 	defer cancel()
-	if s.process, err = target.Start(ctx, command); err == nil {
-		s.version = s.process.Ready().Broker
+	p, said, err := process.StartLines[struct{}](ctx, command, func(first Reply) bool { return first.Ready != nil })
+	if err != nil {
+		return err
 	}
-	return err
+	p.Reap()
+	s.now.Begin(p)
+	s.version = said.Ready.Version
+	return nil
 }
 
 // URL returns the server's address with its user and password.
@@ -88,14 +109,15 @@ func (s *Server) Version() string {
 func (s *Server) Directory() string { return s.options.Directory }
 
 // PID returns the server's process id; 0 when it does not run.
-func (s *Server) PID() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.process == nil {
-		return 0
-	}
-	return s.process.PID()
-}
+func (s *Server) PID() int { return s.now.PID() }
+
+// Done returns a channel that is closed when the server as it runs now has ended, by any process; nil where it
+// does not run. [Server.Err] then tells how.
+func (s *Server) Done() <-chan struct{} { return s.now.Done() }
+
+// Err tells how the server ended where this process did not end it, with its last words; nil while it runs, and
+// after Stop and Kill.
+func (s *Server) Err() error { return s.now.Err("NATS", daemon.NoWords) }
 
 // Stop lets the server end, and removes its directory if it was made for it.
 // It takes at most a minute and then kills. Further calls do nothing.
@@ -114,11 +136,10 @@ func (s *Server) Stop(context.Context) error {
 func (s *Server) Kill(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process == nil {
-		return nil
+	if p := s.now.Take(); p != nil {
+		p.Kill()
+		_ = p.Stop() // it ended as it was meant to: by SIGKILL
 	}
-	s.process.Kill()
-	_ = s.halt() // it ended as it was meant to: by SIGKILL
 	return nil
 }
 
@@ -140,10 +161,8 @@ func (s *Server) Restart(ctx context.Context) error {
 }
 
 func (s *Server) halt() error {
-	p := s.process
-	if p == nil {
-		return nil
+	if p := s.now.Take(); p != nil {
+		return p.Stop()
 	}
-	s.process = nil
-	return p.Stop()
+	return nil
 }

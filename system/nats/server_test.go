@@ -17,7 +17,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
-	"wirelab/lab/target"
+	"wirelab/internal/process"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
 )
@@ -40,7 +40,7 @@ func start(t *testing.T, o nats.Options) *nats.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := nats.Start(t.Context(), target.Command{Path: self}, o)
+	s, err := nats.Start(t.Context(), process.Command{Path: self}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

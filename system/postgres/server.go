@@ -59,9 +59,10 @@ type Server struct {
 	cpus     []int
 	outlive  bool
 
-	mu      sync.Mutex       // guards all below
-	process *process.Process // nil: not running
-	stopped bool             // for good
+	now daemon.Run[*process.Process]
+
+	mu      sync.Mutex // one start or end at a time; guards stopped
+	stopped bool       // for good
 }
 
 // Start makes a server in its own directory and waits until it takes connections. It dies with us;
@@ -157,7 +158,7 @@ func (s *Server) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	s.process = p
+	s.now.Begin(p)
 	return daemon.Ready(ctx, p, daemon.Waiting{
 		Limit: startLimit, Every: pause, Words: s.at.words,
 		Try: func(ctx context.Context) (bool, error) {
@@ -208,11 +209,7 @@ func (s *Server) Directory() string { return string(s.at) }
 
 // PID returns the process id of the server's first process, whose children do
 // the work; 0 when it does not run.
-func (s *Server) PID() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.process.PID()
-}
+func (s *Server) PID() int { return s.now.PID() }
 
 // Stop ends all connections, stops the server and removes its directory. It
 // takes at most 30 s and then kills. Further calls do nothing.
@@ -255,11 +252,10 @@ func (s *Server) Restart(ctx context.Context) error {
 // halt ends the server by a signal and waits for all its processes. SIGINT is
 // the stop that waits for no client, SIGQUIT the one that writes nothing.
 func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
-	p := s.process
+	p := s.now.Take()
 	if p == nil {
 		return nil
 	}
-	s.process = nil
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
 	select {

@@ -64,9 +64,10 @@ type Server struct {
 	settings []Setting
 	cpus     []int
 
-	mu      sync.Mutex       // guards all below
-	process *process.Process // nil: not running
-	stopped bool             // for good
+	now daemon.Run[*process.Process]
+
+	mu      sync.Mutex // one start or end at a time; guards stopped
+	stopped bool       // for good
 }
 
 // Start makes a server in its own directory and waits until it takes connections, which takes some ten seconds.
@@ -158,7 +159,7 @@ func (s *Server) run(ctx context.Context) error {
 			s.as.Called(),
 			s.at, err)
 	}
-	s.process = p
+	s.now.Begin(p)
 	return daemon.Ready(ctx, p, daemon.Waiting{
 		Limit: startLimit, Every: 10 * pause, Words: s.at.words,
 		Try: func(context.Context) (bool, error) {
@@ -193,11 +194,15 @@ func (s *Server) Directory() string { return string(s.at) }
 
 // PID returns the process id of the server, whose few children only help it; 0
 // when it does not run.
-func (s *Server) PID() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.process.PID()
-}
+func (s *Server) PID() int { return s.now.PID() }
+
+// Done returns a channel that is closed when the server as it runs now has ended, by any process; nil where it
+// does not run. [Server.Err] then tells how.
+func (s *Server) Done() <-chan struct{} { return s.now.Done() }
+
+// Err tells how the server ended where this process did not end it, with its last words; nil while it runs, and
+// after Stop and Kill.
+func (s *Server) Err() error { return s.now.Err("RabbitMQ", s.at.words) }
 
 // Stop lets the server put all it holds on disk and end, and removes its
 // directory. It takes at most 30 s and then kills. Further calls do nothing.
@@ -240,11 +245,10 @@ func (s *Server) Restart(ctx context.Context) error {
 // halt ends the server, gracefully if it is to and does within the limit, and
 // then whatever is left of it.
 func (s *Server) halt(ctx context.Context, gracefully bool) error {
-	p := s.process
+	p := s.now.Take()
 	if p == nil {
 		return s.at.killed(ctx)
 	}
-	s.process = nil
 	if gracefully {
 		p.SignalFirst(syscall.SIGTERM)
 		waiting, cancel := context.WithTimeout(ctx, stopLimit)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
@@ -80,7 +81,7 @@ type hogs []*target.Process
 func startHogs(ctx context.Context, e Env, n int, cpus []int) (hogs, error) {
 	var all hogs
 	for range n {
-		spinner, err := target.Start(ctx, target.Command{Name: "hog", Path: e.Program, Args: []string{"hog"}, CPUs: cpus})
+		spinner, err := target.Start(ctx, process.Command{Name: "hog", Path: e.Program, Args: []string{"hog"}, CPUs: cpus})
 		if err != nil {
 			return nil, errors.Join(err, all.stop())
 		}

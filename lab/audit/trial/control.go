@@ -8,6 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/fault"
+	"wirelab/internal/process"
 	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
@@ -37,7 +38,7 @@ type controlClient struct {
 func beginControl(ctx context.Context, program string, cell wirelab.Cell, ready control.Ready,
 	truth inject.Truth,
 ) (*controlClient, error) {
-	driver, err := target.Start(ctx, target.Command{Name: "witness", Path: program, Args: []string{"drive"}})
+	driver, err := target.Start(ctx, process.Command{Name: "witness", Path: program, Args: []string{"drive"}})
 	if err != nil {
 		return nil, err
 	}

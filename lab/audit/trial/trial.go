@@ -14,6 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/fault"
+	"wirelab/internal/process"
 	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
@@ -109,7 +110,7 @@ func Run(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f Trial, 
 	if err != nil {
 		return o, err
 	}
-	server, err := target.Start(ctx, target.Command{
+	server, err := target.Start(ctx, process.Command{
 		Name: "service to audit against", Path: program,
 		Args: []string{
 			"serve", cell.Workload, cell.Protocol.Name, "--addr", "127.0.0.1:0", "--controlled", "--inject",

@@ -15,6 +15,7 @@ import (
 	"wirelab/broker/drivers"
 	"wirelab/broker/null"
 	"wirelab/internal/prereq"
+	"wirelab/internal/process"
 	"wirelab/internal/programtest"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
@@ -24,7 +25,6 @@ import (
 	"wirelab/lab/messaging/drive"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/lab/target"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
 )
@@ -70,7 +70,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	programs = cluster.Programs{NATS: self, Null: target.Command{Path: self, Args: []string{nullBroker}}}
+	programs = cluster.Programs{NATS: self, Null: process.Command{Path: self, Args: []string{nullBroker}}}
 	if programs.Hermes, err = programtest.Build(dir, "hermes"); err != nil {
 		return 1, err
 	}
@@ -120,12 +120,12 @@ func sender(body []byte) uint64 {
 type runner struct {
 	*testing.T
 	orders  *io.PipeWriter
-	replies *control.Reader[control.Reply]
+	replies *process.Reader[control.Reply]
 }
 
 func (c *runner) must(o control.Order) control.Reply {
 	c.Helper()
-	if err := control.Write(c.orders, o); err != nil {
+	if err := process.WriteLine(c.orders, o); err != nil {
 		c.Fatal(err)
 	}
 	r, err := c.replies.Read()
@@ -154,7 +154,7 @@ func drives(
 		_ = out.Close()
 		ended <- err
 	}()
-	c := &runner{t, orders, control.NewReader[control.Reply](replies)}
+	c := &runner{t, orders, process.NewReader[control.Reply](replies)}
 	t.Cleanup(func() {
 		_ = orders.Close()
 		if err := <-ended; err != nil {

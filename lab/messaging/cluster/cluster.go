@@ -20,10 +20,10 @@ import (
 	"wirelab/broker/hermes"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/lab/target"
 )
 
 // Options say what is started.
@@ -49,9 +49,9 @@ type Options struct {
 
 // Programs are what nodes are: see packages hermes/local and nats.
 type Programs struct {
-	Hermes string         // the program of Hermes
-	NATS   string         // the program of a NATS server
-	Null   target.Command // one that is the null of the kind that is its last argument
+	Hermes string          // the program of Hermes
+	NATS   string          // the program of a NATS server
+	Null   process.Command // one that is the null of the kind that is its last argument
 }
 
 // Cluster is a running cluster.

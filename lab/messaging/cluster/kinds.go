@@ -13,7 +13,7 @@ import (
 	"wirelab/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
-	"wirelab/lab/target"
+	"wirelab/internal/process"
 	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
 )
@@ -141,7 +141,7 @@ type natsCluster struct {
 
 func startNATS(ctx context.Context, o Options, dir string) (cluster, error) {
 	options := nats.Options{Parent: dir, Hosts: o.hosts}
-	command := target.Command{Name: "NATS server", Path: o.NATS, CPUs: o.CPUs}
+	command := process.Command{Name: "NATS server", Path: o.NATS, CPUs: o.CPUs}
 	if o.Durability == broker.VendorDefault {
 		options.SyncEvery = natsSync
 	}

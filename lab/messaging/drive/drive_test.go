@@ -9,6 +9,7 @@ import (
 	"wirelab/broker"
 	"wirelab/broker/brokertest"
 	"wirelab/broker/memory"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/messaging/account"
@@ -21,7 +22,7 @@ import (
 type runner struct {
 	*testing.T
 	orders  *io.PipeWriter
-	replies *control.Reader[control.Reply]
+	replies *process.Reader[control.Reply]
 }
 
 // drives starts a driver of a broker. The driver ends with the test.
@@ -35,7 +36,7 @@ func drives(t *testing.T, o drive.Options) *runner {
 		_ = out.Close()
 		ended <- err
 	}()
-	c := &runner{t, orders, control.NewReader[control.Reply](replies)}
+	c := &runner{t, orders, process.NewReader[control.Reply](replies)}
 	t.Cleanup(func() {
 		_ = orders.Close()
 		if err := <-ended; err != nil {
@@ -50,7 +51,7 @@ func drives(t *testing.T, o drive.Options) *runner {
 
 func (c *runner) ask(o control.Order) control.Reply {
 	c.Helper()
-	if err := control.Write(c.orders, o); err != nil {
+	if err := process.WriteLine(c.orders, o); err != nil {
 		c.Fatal(err)
 	}
 	r, err := c.replies.Read()

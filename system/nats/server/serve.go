@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"wirelab"
-	"wirelab/lab/control"
+	"wirelab/internal/process"
 	"wirelab/system/nats"
 )
 
@@ -29,8 +29,8 @@ func Serve(ctx context.Context, getenv func(string) string, input io.Reader, out
 	running.Go(func() {
 		defer stop()
 		failed = Run(ctx, o, complaints, func(string) {
-			ready := control.Ready{Address: o.Address(), Broker: Version()}
-			if control.Write(output, control.Reply{Ready: &ready}) != nil {
+			ready := nats.Ready{Address: o.Address(), Version: Version()}
+			if process.WriteLine(output, nats.Reply{Ready: &ready}) != nil {
 				stop() // no one listens any more
 			}
 		})
@@ -49,14 +49,14 @@ func Serve(ctx context.Context, getenv func(string) string, input io.Reader, out
 
 // refuse answers that there is nothing to order, until the input ends.
 func refuse(input io.Reader, output io.Writer) error {
-	orders := control.NewReader[control.Order](input)
+	orders := process.NewReader[struct{}](input)
 	for {
 		_, err := orders.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
-			err = control.Write(output, control.Reply{Error: "a NATS server takes no orders"})
+			err = process.WriteLine(output, nats.Reply{Error: "a NATS server takes no orders"})
 		}
 		if err != nil {
 			return err
