@@ -55,6 +55,9 @@ func (s *Server) URL() string { return "hermes://" + s.node.GRPC }
 // Address is the gRPC API, host:port.
 func (s *Server) Address() string { return s.node.GRPC }
 
+// Directory is that of its data.
+func (s *Server) Directory() string { return s.node.Dir }
+
 // Version is that of the program.
 func (s *Server) Version() string { return s.found.Version }
 

@@ -375,6 +375,7 @@ var rules = []rule{
 		"github.com/jackc/pgx github.com/jackc/puddle github.com/pressly/goose",
 		"our server holds any database",
 	},
+	{"system/cluster", []string{"internal/process"}, "none", "servers of any kind are ended and started again"},
 	{
 		"system/rabbitmq/rabbitmqtest",
 		[]string{"internal/prereq", "system/rabbitmq"},
@@ -383,7 +384,10 @@ var rules = []rule{
 	},
 	{
 		"system/rabbitmq/**",
-		[]string{".", "internal/daemon", "internal/affinity", "internal/process", "lab/probe", "system/rabbitmq"},
+		[]string{
+			".", "internal/daemon", "internal/affinity", "internal/process", "lab/probe", "system/cluster",
+			"system/rabbitmq",
+		},
 		"github.com/rabbitmq/amqp091-go", "our broker carries any message",
 	},
 	{
@@ -440,7 +444,7 @@ var rules = []rule{
 	{
 		"lab/messaging/cluster",
 		[]string{
-			"internal/process", ".", "broker", "broker/hermes", "lab/control", "internal/daemon",
+			"internal/process", "system/cluster", ".", "broker", "broker/hermes", "lab/control", "internal/daemon",
 			"internal/fault", "hermes/client", "hermes/local", "system/nats", "lab/network/kernel", "internal/affinity",
 			"lab/plan", "lab/probe", "system/rabbitmq", "lab/result", "lab/target", "broker/drivers",
 		},
@@ -460,7 +464,7 @@ var rules = []rule{
 	{"broker", []string{"."}, "none", "the contract of brokers names none"},
 	{
 		"system/nats",
-		[]string{".", "internal/daemon", "internal/affinity", "internal/process"},
+		[]string{".", "internal/daemon", "internal/affinity", "internal/process", "system/cluster"},
 		"github.com/nats-io/nats.go", "our server carries any message",
 	},
 	{

@@ -31,7 +31,10 @@ func TestRunOfAServer(t *testing.T) {
 		coded status.Code
 	}{
 		{"it died", killed, "Shop died: signal: killed; its last words: no room", status.CodeOf(killed)},
-		{"it ended without an error", nil, "unavailable: Shop stopped by itself; its last words: no room", status.Unavailable},
+		{
+			"it ended without an error", nil, "unavailable: Shop stopped by itself; its last words: no room",
+			status.Unavailable,
+		},
 	} {
 		var now daemon.Run[*fake]
 		if now.PID() != 0 || now.Done() != nil || now.Err("Shop", words) != nil || now.Take() != nil {

@@ -6,7 +6,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -100,7 +99,8 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 	if err != nil {
 		return nil, err
 	}
-	return &running{s, stack.GuaranteeOf(o.Brokers)}, nil
+	guarantee := stack.GuaranteeOf(o.Brokers)
+	return experiment.Together(whole{s}, func() control.Ready { return readyOf(s, guarantee) }, stopLimit), nil
 }
 
 // Null implements [experiment.Bench]: nothing stands for a pipeline that does
@@ -150,21 +150,23 @@ func (c called) Parts() (map[string]time.Duration, error) {
 	return map[string]time.Duration{stack.LoggerPart: used}, err
 }
 
-// running is a pipeline as a server is one.
-type running struct {
-	stack     *stack.Stack
-	guarantee *result.Guarantee
-}
-
-var _ experiment.Parted = (*running)(nil)
-
 // stopLimit is how long a pipeline may take to stop.
 const stopLimit = time.Minute
 
-// Ready implements [experiment.Child]: the gateway is called, and all journals are read.
-func (r *running) Ready() control.Ready {
-	ready := control.Ready{Guarantee: r.guarantee}
-	for _, part := range r.stack.Parts() {
+// whole is a pipeline that is killed as one.
+type whole struct{ *stack.Stack }
+
+// Kill implements [experiment.Several].
+func (w whole) Kill(ctx context.Context) {
+	for _, part := range w.Parts() {
+		_ = w.Stack.Kill(ctx, part.Name) // one that has ended need not be
+	}
+}
+
+// readyOf is what a pipeline says of itself: the gateway is called, and all journals are read.
+func readyOf(s *stack.Stack, guarantee *result.Guarantee) control.Ready {
+	ready := control.Ready{Guarantee: guarantee}
+	for _, part := range s.Parts() {
 		switch part.Name {
 		case stack.GatewayPart:
 			ready.Address = part.Endpoints[stack.EndpointHTTP]
@@ -182,42 +184,4 @@ func (r *running) Ready() control.Ready {
 		}
 	}
 	return ready
-}
-
-// Ask implements [experiment.Child]. It knows the order usage only.
-func (r *running) Ask(ctx context.Context, order control.Order) (control.Reply, error) {
-	if order.Usage == nil {
-		return control.Reply{}, errors.New("a pipeline knows the order usage only")
-	}
-	used, err := r.stack.Usage(ctx)
-	return control.Reply{Usage: &used}, err
-}
-
-// CPU implements [experiment.Child].
-func (r *running) CPU() (time.Duration, error) {
-	parts, err := r.stack.CPU()
-	sum := time.Duration(0)
-	for _, used := range parts {
-		sum += used
-	}
-	return sum, err
-}
-
-// Parts implements [experiment.Parted].
-func (r *running) Parts() (map[string]time.Duration, error) { return r.stack.CPU() }
-
-// Kill implements [experiment.Child].
-func (r *running) Kill() {
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
-	defer cancel()
-	for _, part := range r.stack.Parts() {
-		_ = r.stack.Kill(ctx, part.Name) // one that has ended need not be
-	}
-}
-
-// Stop implements [experiment.Child].
-func (r *running) Stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
-	defer cancel()
-	return r.stack.Stop(ctx)
 }

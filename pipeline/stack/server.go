@@ -3,20 +3,16 @@ package stack
 import (
 	"context"
 	"sync"
+
+	"wirelab/system/cluster"
 )
 
-// server is a broker's server of our own: package rabbitmq's, nats's or
+// server is a broker's server of our own, alone: package rabbitmq's, nats's or
 // hermes/local's.
 type server interface {
-	URL() string // holds a password
+	cluster.Server
 	Address() string
 	Version() string
-	PID() int
-	Kill(ctx context.Context) error
-	Restart(ctx context.Context) error
-	Stop(ctx context.Context) error // for good
-	Done() <-chan struct{}
-	Err() error
 }
 
 // served is the piece of a server. That is made once, and keeps what it has until

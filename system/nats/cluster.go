@@ -17,6 +17,7 @@ import (
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
 	"wirelab/internal/process"
+	"wirelab/system/cluster"
 )
 
 // ClusterName is that of all clusters of ours; none meets another.
@@ -25,13 +26,12 @@ const ClusterName = "wirelab"
 // MemberName is the name of a cluster's server, the first being 0.
 func MemberName(i int) string { return fmt.Sprintf("wirelab-%d", i+1) }
 
-// Cluster is servers of ours that replicate streams between them.
-type Cluster struct{ nodes []*Server }
-
 // StartCluster starts so many servers, each in a child process, at its own of [Options.Hosts] if there are, and
 // waits until they have a leader for their streams. Each has its own directory, so [Options.Directory] and
 // [Options.Port] must be empty.
-func StartCluster(ctx context.Context, command process.Command, o Options, size int) (*Cluster, error) {
+func StartCluster(
+	ctx context.Context, command process.Command, o Options, size int,
+) (*cluster.Cluster[*Server], error) {
 	if size < 1 || o.Directory != "" || o.Port != 0 {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
 			"a NATS cluster of %d with directory %q and port %d; the last "+
@@ -55,7 +55,7 @@ func StartCluster(ctx context.Context, command process.Command, o Options, size 
 		}
 		all[i] = net.JoinHostPort(host.Address, strconv.Itoa(port))
 	}
-	c := &Cluster{}
+	c := cluster.New[*Server](cluster.LastFirst)
 	for i, host := range hosts {
 		o.Member = &Member{Name: MemberName(i), At: all[i], All: all}
 		o.Host, command.Namespace = host.Address, host.Namespace
@@ -63,9 +63,9 @@ func StartCluster(ctx context.Context, command process.Command, o Options, size 
 		if err != nil {
 			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 		}
-		c.nodes = append(c.nodes, s)
+		c.Add(s)
 	}
-	if err := c.await(ctx); err != nil {
+	if err := await(ctx, c); err != nil {
 		return nil, errors.Join(fmt.Errorf("a NATS cluster of %d: %w", size, err), c.Stop(context.WithoutCancel(ctx)))
 	}
 	return c, nil
@@ -73,10 +73,10 @@ func StartCluster(ctx context.Context, command process.Command, o Options, size 
 
 // await waits until a stream with a copy on each member can be made, which is
 // when all have met and there is a leader.
-func (c *Cluster) await(ctx context.Context) error {
+func await(ctx context.Context, c *cluster.Cluster[*Server]) error {
 	ctx, cancel := context.WithTimeout(ctx, StartLimit)
 	defer cancel()
-	conn, err := client.Connect(c.URL(), client.MaxReconnects(-1))
+	conn, err := client.Connect(strings.Join(c.URLs(), ","), client.MaxReconnects(-1))
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *Cluster) await(ctx context.Context) error {
 		asking, done := context.WithTimeout(ctx, 2*time.Second)
 		_, err = js.CreateStream(asking, jetstream.StreamConfig{
 			Name: probe, Subjects: []string{probe},
-			Replicas: len(c.nodes),
+			Replicas: len(c.Nodes()),
 		})
 		done()
 		if err == nil {
@@ -104,25 +104,4 @@ func (c *Cluster) await(ctx context.Context) error {
 		case <-again.C:
 		}
 	}
-}
-
-// Nodes are the servers, in the order of their start.
-func (c *Cluster) Nodes() []*Server { return c.nodes }
-
-// URL returns the addresses of all servers with user and password, for a client.
-func (c *Cluster) URL() string {
-	all := make([]string, len(c.nodes))
-	for i, s := range c.nodes {
-		all[i] = s.URL()
-	}
-	return strings.Join(all, ",")
-}
-
-// Stop stops all servers and removes their directories.
-func (c *Cluster) Stop(ctx context.Context) error {
-	var failed error
-	for _, s := range c.nodes {
-		failed = errors.Join(failed, s.Stop(ctx))
-	}
-	return failed
 }

@@ -3,6 +3,7 @@ package nats_test
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestCluster(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	js, err := jetstream.New(dial(t, c.URL()))
+	js, err := jetstream.New(dial(t, strings.Join(c.URLs(), ",")))
 	if err != nil {
 		t.Fatal(err)
 	}

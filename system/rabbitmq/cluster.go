@@ -10,16 +10,14 @@ import (
 	"wirelab"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
+	"wirelab/system/cluster"
 )
-
-// Cluster is servers of ours that know one another.
-type Cluster struct{ nodes []*Server }
 
 // StartCluster starts so many servers, one after the other, each at its own of
 // [Options.Hosts] if there are, and joins them. Quorum
 // queues have a copy on each of up to five of them. It takes some ten seconds a
 // server.
-func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
+func StartCluster(ctx context.Context, o Options, size int) (*cluster.Cluster[*Server], error) {
 	if size < 1 || size > 9 {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a RabbitMQ cluster of %d; 1 to 9 are possible", size)
 	}
@@ -38,7 +36,7 @@ func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
 	for _, host := range hosts {
 		all = append(all, host.Address)
 	}
-	c := &Cluster{}
+	c := cluster.New[*Server](cluster.LastFirst)
 	cookie, password := rand.Text(), rand.Text()
 	for _, host := range hosts {
 		s, err := start(ctx, o, &Server{
@@ -48,7 +46,7 @@ func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
 		if err != nil {
 			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 		}
-		c.nodes = append(c.nodes, s)
+		c.Add(s)
 	}
 	return c, nil
 }
@@ -61,16 +59,4 @@ func loopback(size int) (hosts []affinity.Host) {
 		hosts = append(hosts, affinity.Host{Address: fmt.Sprintf("%s.%d", network, i+1)})
 	}
 	return hosts
-}
-
-// Nodes are the servers, in the order of their start.
-func (c *Cluster) Nodes() []*Server { return c.nodes }
-
-// Stop stops all servers, the last one first, and removes their directories.
-func (c *Cluster) Stop(ctx context.Context) error {
-	var failed error
-	for i := len(c.nodes) - 1; i >= 0; i-- {
-		failed = errors.Join(failed, c.nodes[i].Stop(ctx))
-	}
-	return failed
 }

@@ -20,7 +20,6 @@ import (
 	"wirelab/lab/kind/kinds"
 	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
 )
 
 // Programs are what a bench runs.
@@ -107,13 +106,13 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 	if err != nil {
 		return nil, err
 	}
-	r := &running{cluster: s, ready: control.Ready{
+	ready := control.Ready{
 		Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Guarantee: s.Guarantee(),
-	}}
-	if r.ready.Stage, err = s.Stage(); err != nil {
-		return nil, errors.Join(err, r.Stop())
 	}
-	return r, nil
+	if ready.Stage, err = s.Stage(); err != nil {
+		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	}
+	return child(s, ready), nil
 }
 
 // Null implements [experiment.Bench].
@@ -125,7 +124,15 @@ func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error
 	if err != nil {
 		return nil, err
 	}
-	return &running{cluster: s, ready: control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About()}}, nil
+	return child(s, control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About()}), nil
+}
+
+// stopLimit is how long a cluster may take to stop.
+const stopLimit = 2 * time.Minute
+
+// child is a cluster as a server is one.
+func child(s *cluster.Cluster, ready control.Ready) experiment.Child {
+	return experiment.Together(s, func() control.Ready { return ready }, stopLimit)
 }
 
 // Nulls is a bench whose clusters are null brokers, of which it is known what they do.
@@ -143,54 +150,4 @@ func (b *Bench) Driver(ctx context.Context, arm plan.Arm) (experiment.Child, err
 		return nil, err
 	}
 	return b.keepAwake(ctx, driver)
-}
-
-// running is a cluster as a server is one.
-type running struct {
-	cluster *cluster.Cluster
-	ready   control.Ready
-}
-
-var _ experiment.Parted = (*running)(nil)
-
-// stopLimit is how long a cluster may take to stop.
-const stopLimit = 2 * time.Minute
-
-// Ready implements [experiment.Child].
-func (r *running) Ready() control.Ready { return r.ready }
-
-// Ask implements [experiment.Child]. It knows the order usage only.
-func (r *running) Ask(_ context.Context, order control.Order) (control.Reply, error) {
-	if order.Usage == nil {
-		return control.Reply{}, errors.New("a broker knows the order usage only")
-	}
-	used, err := r.cluster.Use()
-	return control.Reply{Usage: &result.Usage{ResidentBytes: used.Memory}}, err
-}
-
-// CPU implements [experiment.Child].
-func (r *running) CPU() (time.Duration, error) {
-	parts, err := r.cluster.CPU()
-	sum := time.Duration(0)
-	for _, used := range parts {
-		sum += used
-	}
-	return sum, err
-}
-
-// Parts implements [experiment.Parted].
-func (r *running) Parts() (map[string]time.Duration, error) { return r.cluster.CPU() }
-
-// Kill implements [experiment.Child].
-func (r *running) Kill() {
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
-	defer cancel()
-	r.cluster.Kill(ctx)
-}
-
-// Stop implements [experiment.Child].
-func (r *running) Stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
-	defer cancel()
-	return r.cluster.Stop(ctx)
 }

@@ -24,6 +24,7 @@ import (
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/system/cluster"
 )
 
 // Options say what is started.
@@ -62,34 +63,19 @@ type Cluster struct {
 	dir     string   // in it, of all that nodes keep
 	unmount func() error
 	segment *kernel.Segment // nil: all nodes are on the loopback
-	cluster cluster
+	brokers *brokers
 	meters  []*meter
 
 	mu    sync.Mutex // guards all below: one fault at a time
 	stage *stage
 }
 
-// cluster is the nodes of one kind.
-type cluster interface {
-	nodes() []node
-	addresses() []string
-	about() string
+// brokers are the nodes of one kind.
+type brokers struct {
+	*cluster.Cluster[cluster.Server]
+	about string
 	// leader is the node that leads a topic, by index.
-	leader(ctx context.Context, topic string) (int, error)
-	stop(ctx context.Context) error
-}
-
-// node is one of them. Its data and its address stay when it starts again.
-type node interface {
-	PID() int // 0: it does not run
-	directory() string
-	kill(ctx context.Context) error
-	// start starts it again, and returns when it can be used.
-	start(ctx context.Context) error
-	// restart stops it as for an update, and starts it again.
-	restart(ctx context.Context) error
-	// heal has it work again after its disk was full, and returns when it can be used.
-	heal(ctx context.Context) error
+	leader func(ctx context.Context, topic string) (int, error)
 }
 
 // Start starts a cluster, and returns when it can be used.
@@ -116,30 +102,30 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 	}
 	switch {
 	case o.Nothing && slices.Contains(drivers.Started(), o.Kind):
-		s.cluster, err = startNull(ctx, o, s.dir)
+		s.brokers, err = startNull(ctx, o, s.dir)
 	case o.Kind == drivers.Hermes:
-		s.cluster, err = startHermes(ctx, o, s.dir)
+		s.brokers, err = startHermes(ctx, o, s.dir)
 	case o.Kind == drivers.NATS:
-		s.cluster, err = startNATS(ctx, o, s.dir)
+		s.brokers, err = startNATS(ctx, o, s.dir)
 	case o.Kind == drivers.RabbitMQ:
-		s.cluster, err = startRabbitMQ(ctx, o, s.dir)
+		s.brokers, err = startRabbitMQ(ctx, o, s.dir)
 	default:
 		err = wirelab.UnknownName("message broker", o.Kind, drivers.Started())
 	}
 	if err != nil {
 		return nil, err
 	}
-	for i, n := range s.cluster.nodes() {
-		s.meters = append(s.meters, &meter{node: n, name: fmt.Sprintf("node %d", i+1)})
+	for i, n := range s.brokers.Nodes() {
+		s.meters = append(s.meters, &meter{server: n, name: fmt.Sprintf("node %d", i+1)})
 	}
 	return s, nil
 }
 
 // About names the broker with its version.
-func (s *Cluster) About() string { return s.cluster.about() }
+func (s *Cluster) About() string { return s.brokers.about }
 
 // Addresses are where clients reach the nodes.
-func (s *Cluster) Addresses() []string { return s.cluster.addresses() }
+func (s *Cluster) Addresses() []string { return s.brokers.URLs() }
 
 // Guarantee is what an acknowledgement promises.
 func (s *Cluster) Guarantee() *result.Guarantee { return guaranteeOf(s.options, s.About()) }
@@ -182,11 +168,7 @@ func guaranteeOf(o Options, about string) *result.Guarantee {
 }
 
 // Kill ends every node at once.
-func (s *Cluster) Kill(ctx context.Context) {
-	for _, n := range s.cluster.nodes() {
-		_ = n.kill(ctx) // one that has ended need not be
-	}
-}
+func (s *Cluster) Kill(ctx context.Context) { s.brokers.Kill(ctx) }
 
 // Stop stops the nodes and removes what they kept.
 func (s *Cluster) Stop(ctx context.Context) error {
@@ -198,8 +180,8 @@ func (s *Cluster) Stop(ctx context.Context) error {
 	if stage != nil {
 		all = stage.close(ctx)
 	}
-	if s.cluster != nil {
-		all = errors.Join(all, s.cluster.stop(ctx))
+	if s.brokers != nil {
+		all = errors.Join(all, s.brokers.Stop(ctx))
 	}
 	if s.unmount != nil {
 		all = errors.Join(all, s.unmount())

@@ -13,6 +13,7 @@ import (
 	"wirelab/internal/affinity"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
+	"wirelab/system/cluster"
 )
 
 // How long what is done to a node lasts before it is undone.
@@ -46,7 +47,7 @@ func (s *Cluster) do(ctx context.Context, fault control.Fault) (done control.Don
 }
 
 func (s *Cluster) killLeader(ctx context.Context, topic string, done *control.Done) error {
-	at, err := s.cluster.leader(ctx, topic)
+	at, err := s.brokers.leader(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (s *Cluster) killLeader(ctx context.Context, topic string, done *control.Do
 }
 
 func (s *Cluster) killFollower(ctx context.Context, topic string, done *control.Done) error {
-	at, err := s.cluster.leader(ctx, topic)
+	at, err := s.brokers.leader(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -68,13 +69,13 @@ func (s *Cluster) killOne(ctx context.Context, at int, done *control.Done) error
 		return err
 	}
 	done.Who, done.Began = a.name, time.Now()
-	if err := a.node.kill(ctx); err != nil {
+	if err := a.server.Kill(ctx); err != nil {
 		return err
 	}
 	if err := wait(ctx, downFor); err != nil {
 		return err
 	}
-	return a.node.start(ctx)
+	return a.server.Restart(ctx)
 }
 
 // cutLeader cuts the leader's node off the others, while clients reach all of them, as
@@ -83,7 +84,7 @@ func (s *Cluster) cutLeader(ctx context.Context, topic string, done *control.Don
 	if s.segment == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the nodes are not on hosts of their own")
 	}
-	at, err := s.cluster.leader(ctx, topic)
+	at, err := s.brokers.leader(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (s *Cluster) cutLeader(ctx context.Context, topic string, done *control.Don
 
 // pauseLeader stops every process of the leader's node, as a machine that hangs does.
 func (s *Cluster) pauseLeader(ctx context.Context, topic string, done *control.Done) error {
-	at, err := s.cluster.leader(ctx, topic)
+	at, err := s.brokers.leader(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (s *Cluster) restartAll(ctx context.Context, _ string, done *control.Done) 
 		if _, err := a.read(); err != nil { // its last reading
 			return err
 		}
-		if err := a.node.restart(ctx); err != nil {
+		if err := a.server.Restart(ctx); err != nil {
 			return err
 		}
 		if err := wait(ctx, betweenIn); err != nil {
@@ -146,7 +147,7 @@ func (s *Cluster) fillDisk(ctx context.Context, _ string, done *control.Done) er
 		return err
 	}
 	for _, a := range s.meters {
-		if err := a.node.heal(ctx); err != nil {
+		if err := cluster.Heal(ctx, a.server); err != nil {
 			return err
 		}
 	}

@@ -14,14 +14,14 @@ import (
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
 	"wirelab/internal/process"
+	"wirelab/system/cluster"
 	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
 )
 
-// hermesCluster is nodes of Hermes.
-type hermesCluster struct{ *local.Cluster }
+// Each start returns the nodes of one kind, its name with the version, and what finds the leader of a topic.
 
-func startHermes(ctx context.Context, o Options, dir string) (cluster, error) {
+func startHermes(ctx context.Context, o Options, dir string) (*brokers, error) {
 	options := local.Options{Program: o.Hermes, Nodes: o.Nodes, Dir: dir, MayBeKilled: true, CPUs: o.CPUs}
 	if o.Small {
 		options.Args = []string{"--free-bytes=" + smallFree, "--segment-bytes=4MiB"}
@@ -37,13 +37,17 @@ func startHermes(ctx context.Context, o Options, dir string) (cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := hermesCluster{c}
+	b := &brokers{
+		Cluster: cluster.New[cluster.Server](cluster.Together), about: broker.NodesName("Hermes", len(c.Nodes), "node"),
+		leader: func(ctx context.Context, _ string) (int, error) { return leaderOfHermes(ctx, c) },
+	}
 	for _, n := range c.Nodes {
 		if err := awaitHermes(ctx, n); err != nil {
 			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 		}
+		b.Add(hermesNode{n})
 	}
-	return h, nil
+	return b, nil
 }
 
 // awaitHermes waits until a node takes calls and knows who leads.
@@ -71,18 +75,7 @@ func awaitHermes(ctx context.Context, n *local.Node) error {
 	}
 }
 
-func (c hermesCluster) nodes() (all []node) {
-	for _, n := range c.Nodes {
-		all = append(all, hermesNode{n})
-	}
-	return all
-}
-
-func (c hermesCluster) addresses() []string            { return c.GRPC() }
-func (c hermesCluster) about() string                  { return broker.NodesName("Hermes", len(c.Nodes), "node") }
-func (c hermesCluster) stop(ctx context.Context) error { return c.Stop(ctx) }
-
-func (c hermesCluster) leader(ctx context.Context, _ string) (int, error) {
+func leaderOfHermes(ctx context.Context, c *local.Cluster) (int, error) {
 	all, err := client.New(client.Options{Addresses: c.GRPC()})
 	if err != nil {
 		return 0, err
@@ -100,18 +93,35 @@ func (c hermesCluster) leader(ctx context.Context, _ string) (int, error) {
 	return 0, fmt.Errorf("node %d leads, which is none of ours", s.Leader)
 }
 
+// hermesNode is a node of Hermes as a server, which package local does not know.
 type hermesNode struct{ *local.Node }
 
-func (n hermesNode) directory() string { return n.Dir }
+var _ cluster.Healer = hermesNode{}
 
-func (n hermesNode) kill(context.Context) error {
-	n.Kill()
+func (n hermesNode) URL() string       { return n.GRPC }
+func (n hermesNode) Directory() string { return n.Dir }
+
+func (n hermesNode) Kill(context.Context) error {
+	n.Node.Kill()
 	return nil
 }
 
-func (n hermesNode) start(ctx context.Context) error {
-	if n.Err() != nil {
-		n.Kill() // it ended by itself, and is to be forgotten
+func (n hermesNode) Restart(ctx context.Context) error {
+	if err := n.Stop(ctx); err != nil {
+		return err
+	}
+	return n.Heal(ctx)
+}
+
+// Heal implements [cluster.Healer]. A node of Hermes that could not write has ended; else it
+// continues by itself once there is room.
+func (n hermesNode) Heal(ctx context.Context) error {
+	if done := n.Done(); done != nil {
+		select {
+		case <-done:
+			n.Node.Kill() // it ended by itself, and is to be forgotten
+		default:
+		}
 	}
 	if err := n.Start(ctx); err != nil {
 		return err
@@ -119,65 +129,44 @@ func (n hermesNode) start(ctx context.Context) error {
 	return awaitHermes(ctx, n.Node)
 }
 
-func (n hermesNode) restart(ctx context.Context) error {
-	if err := n.Stop(ctx); err != nil {
-		return err
-	}
-	return n.start(ctx)
-}
-
-// heal implements node. A node of Hermes that could not write has ended; else it goes
-// on by itself once there is room.
-func (n hermesNode) heal(ctx context.Context) error { return n.start(ctx) }
-
 // natsSync is NATS's own default for how often it brings what it wrote to the disk.
 const natsSync = 2 * time.Minute
 
-// natsCluster is NATS servers.
-type natsCluster struct {
-	servers []*nats.Server
-	end     func(context.Context) error
-}
-
-func startNATS(ctx context.Context, o Options, dir string) (cluster, error) {
+func startNATS(ctx context.Context, o Options, dir string) (*brokers, error) {
 	options := nats.Options{Parent: dir, Hosts: o.hosts}
 	command := process.Command{Name: "NATS server", Path: o.NATS, CPUs: o.CPUs}
 	if o.Durability == broker.VendorDefault {
 		options.SyncEvery = natsSync
 	}
-	if o.Nodes == 1 { // a cluster of one finds nobody to agree with
-		s, err := nats.Start(ctx, command, options)
-		if err != nil {
-			return nil, err
-		}
-		return natsCluster{[]*nats.Server{s}, s.Stop}, nil
+	var c *cluster.Cluster[*nats.Server]
+	var err error
+	if o.Nodes == 1 { // a cluster of one finds no other to agree with
+		var s *nats.Server
+		s, err = nats.Start(ctx, command, options)
+		c = cluster.New(cluster.LastFirst, s)
+	} else {
+		c, err = nats.StartCluster(ctx, command, options, o.Nodes)
 	}
-	c, err := nats.StartCluster(ctx, command, options, o.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	return natsCluster{c.Nodes(), c.Stop}, nil
+	b := serversOf(c)
+	b.about = "NATS JetStream " + c.Nodes()[0].Version()
+	b.leader = func(ctx context.Context, topic string) (int, error) { return leaderOfNATS(ctx, c, topic) }
+	return b, nil
 }
 
-func (c natsCluster) nodes() (all []node) {
-	for _, n := range c.servers {
-		all = append(all, serverNode{n})
+// serversOf are servers that need no adapter.
+func serversOf[S cluster.Server](c *cluster.Cluster[S]) *brokers {
+	b := &brokers{Cluster: cluster.New[cluster.Server](cluster.LastFirst)}
+	for _, s := range c.Nodes() {
+		b.Add(s)
 	}
-	return all
+	return b
 }
 
-func (c natsCluster) addresses() (all []string) {
-	for _, n := range c.servers {
-		all = append(all, n.URL())
-	}
-	return all
-}
-
-func (c natsCluster) about() string                  { return "NATS JetStream " + c.servers[0].Version() }
-func (c natsCluster) stop(ctx context.Context) error { return c.end(ctx) }
-
-func (c natsCluster) leader(ctx context.Context, topic string) (int, error) {
-	conn, err := natsgo.Connect(strings.Join(c.addresses(), ","))
+func leaderOfNATS(ctx context.Context, c *cluster.Cluster[*nats.Server], topic string) (int, error) {
+	conn, err := natsgo.Connect(strings.Join(c.URLs(), ","))
 	if err != nil {
 		return 0, err
 	}
@@ -191,7 +180,7 @@ func (c natsCluster) leader(ctx context.Context, topic string) (int, error) {
 		return 0, err
 	}
 	info := stream.CachedInfo()
-	for i := range c.servers {
+	for i := range c.Nodes() {
 		if info.Cluster == nil || info.Cluster.Leader == nats.MemberName(i) {
 			return i, nil
 		}
@@ -199,53 +188,14 @@ func (c natsCluster) leader(ctx context.Context, topic string) (int, error) {
 	return 0, errors.New("no server leads the stream")
 }
 
-// server is a NATS or a RabbitMQ server.
-type server interface {
-	PID() int
-	Directory() string
-	Kill(ctx context.Context) error
-	Restart(ctx context.Context) error
-}
-
-type serverNode struct{ server }
-
-func (n serverNode) directory() string                 { return n.Directory() }
-func (n serverNode) kill(ctx context.Context) error    { return n.Kill(ctx) }
-func (n serverNode) start(ctx context.Context) error   { return n.Restart(ctx) }
-func (n serverNode) restart(ctx context.Context) error { return n.Restart(ctx) }
-
-// heal implements node. NATS has turned JetStream off then, and RabbitMQ may have lost
-// what writes its queues' log.
-func (n serverNode) heal(ctx context.Context) error { return n.Restart(ctx) }
-
-// rabbitCluster is RabbitMQ servers.
-type rabbitCluster struct{ *rabbitmq.Cluster }
-
-func startRabbitMQ(ctx context.Context, o Options, dir string) (cluster, error) {
+func startRabbitMQ(ctx context.Context, o Options, dir string) (*brokers, error) {
 	c, err := rabbitmq.StartCluster(ctx, rabbitmq.Options{Parent: dir, Hosts: o.hosts, CPUs: o.CPUs}, o.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	return rabbitCluster{c}, nil
+	b := serversOf(c)
+	b.about = "RabbitMQ " + c.Nodes()[0].Version()
+	// A queue is led where it was declared, and the driver declares at the first server as long as that runs.
+	b.leader = func(context.Context, string) (int, error) { return 0, nil }
+	return b, nil
 }
-
-func (c rabbitCluster) nodes() (all []node) {
-	for _, n := range c.Nodes() {
-		all = append(all, serverNode{n})
-	}
-	return all
-}
-
-func (c rabbitCluster) addresses() (all []string) {
-	for _, n := range c.Nodes() {
-		all = append(all, n.URL())
-	}
-	return all
-}
-
-func (c rabbitCluster) about() string                  { return "RabbitMQ " + c.Nodes()[0].Version() }
-func (c rabbitCluster) stop(ctx context.Context) error { return c.Stop(ctx) }
-
-// leader is the first server: a queue is led where it was declared, and it is there
-// that the driver declares, as long as that server runs.
-func (rabbitCluster) leader(context.Context, string) (int, error) { return 0, nil }

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"wirelab/lab/probe"
+	"wirelab/system/cluster"
 )
 
 // meter is what a node's processes used, over its restarts too.
 type meter struct {
-	name string
-	node node
+	name   string
+	server cluster.Server
 
 	mu   sync.Mutex // guards all below
 	tree *probe.Tree
@@ -26,7 +27,7 @@ type meter struct {
 func (m *meter) read() (probe.TreeUse, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if pid := m.node.PID(); m.tree == nil || m.tree.Root() != pid {
+	if pid := m.server.PID(); m.tree == nil || m.tree.Root() != pid {
 		m.past, m.now, m.tree = sum(m.past, m.now), probe.TreeUse{}, nil
 		if pid != 0 {
 			tree, err := probe.NewTree(pid)

@@ -7,25 +7,23 @@ import (
 	"wirelab/broker/drivers"
 	"wirelab/hermes/local"
 	"wirelab/lab/target"
+	"wirelab/system/cluster"
 )
 
-// nullCluster is a server that speaks a kind's protocol and does nothing.
-type nullCluster struct {
-	node    node
-	address string
-	kind    string
-	end     func(context.Context) error
-}
-
-// startNull starts one: the doors of Hermes with nothing behind them, or a child of
-// this program that is told whose protocol it speaks.
-func startNull(ctx context.Context, o Options, dir string) (cluster, error) {
+// startNull starts a server that speaks a kind's protocol and does nothing: the APIs of Hermes with nothing behind
+// them, or a child of this program that is given the kind.
+func startNull(ctx context.Context, o Options, dir string) (*brokers, error) {
+	b := &brokers{
+		Cluster: cluster.New[cluster.Server](cluster.LastFirst), about: "null broker of " + o.Kind,
+		leader: func(context.Context, string) (int, error) { return 0, nil },
+	}
 	if o.Kind == drivers.Hermes {
 		n, err := local.StartNull(ctx, local.Options{Program: o.Hermes, Dir: dir})
 		if err != nil {
 			return nil, err
 		}
-		return nullCluster{nullHermes{hermesNode{n}}, n.GRPC, o.Kind, n.Stop}, nil
+		b.Add(nullHermes{hermesNode{n}})
+		return b, nil
 	}
 	command := o.Null
 	command.Name = "null broker"
@@ -34,19 +32,9 @@ func startNull(ctx context.Context, o Options, dir string) (cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nullCluster{
-		nullChild{p, dir},
-		p.Ready().Address, o.Kind,
-		func(context.Context) error { return p.Stop() },
-	}, nil
+	b.Add(nullChild{p, dir})
+	return b, nil
 }
-
-func (c nullCluster) nodes() []node                  { return []node{c.node} }
-func (c nullCluster) addresses() []string            { return []string{c.address} }
-func (c nullCluster) about() string                  { return "null broker of " + c.kind }
-func (c nullCluster) stop(ctx context.Context) error { return c.end(ctx) }
-
-func (nullCluster) leader(context.Context, string) (int, error) { return 0, nil }
 
 // errNull is why a null is not started again.
 func errNull() error {
@@ -56,22 +44,22 @@ func errNull() error {
 // nullHermes and nullChild are the one node of a null.
 type nullHermes struct{ hermesNode }
 
-func (nullHermes) start(context.Context) error   { return errNull() }
-func (nullHermes) restart(context.Context) error { return errNull() }
-func (nullHermes) heal(context.Context) error    { return errNull() }
+func (nullHermes) Restart(context.Context) error { return errNull() }
+func (nullHermes) Heal(context.Context) error    { return errNull() }
 
 type nullChild struct {
 	*target.Process
 	dir string
 }
 
-func (n nullChild) directory() string { return n.dir }
+func (n nullChild) URL() string       { return n.Ready().Address }
+func (n nullChild) Directory() string { return n.dir }
 
-func (n nullChild) kill(context.Context) error {
-	n.Kill()
+func (n nullChild) Kill(context.Context) error {
+	n.Process.Kill()
 	return nil
 }
 
-func (nullChild) start(context.Context) error   { return errNull() }
-func (nullChild) restart(context.Context) error { return errNull() }
-func (nullChild) heal(context.Context) error    { return errNull() }
+func (n nullChild) Stop(context.Context) error { return n.Process.Stop() }
+
+func (nullChild) Restart(context.Context) error { return errNull() }

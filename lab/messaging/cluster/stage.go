@@ -109,6 +109,12 @@ func (s *Cluster) Use() (use control.Use, err error) {
 	return use, err
 }
 
+// Usage is what of that is told of a server: the memory. A broker's runtime is not asked.
+func (s *Cluster) Usage(context.Context) (result.Usage, error) {
+	used, err := s.Use()
+	return result.Usage{ResidentBytes: used.Memory}, err
+}
+
 // flushes reports whether what nodes write comes to the disk while a load runs. What the
 // kernel keeps for half a minute is written in somebody else's window, or never, and a
 // count of what is written in this one says nothing of the broker.
@@ -137,7 +143,7 @@ func (s *Cluster) use() (control.Use, error) {
 		for _, p := range used.Living {
 			use.Memory += probe.Resident(p.PID)
 		}
-		use.Disk += probe.Stored(a.node.directory())
+		use.Disk += probe.Stored(a.server.Directory())
 	}
 	return use, nil
 }
