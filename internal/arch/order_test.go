@@ -22,10 +22,9 @@ const rootMost = 14
 // process speaks the lab's lines and reads its counters: one type for a process, generic over its messages,
 // will end that. The list may shrink.
 var upward = map[string][]string{
-	"pipeline/stack":     {"lab/control", "lab/probe", "lab/result", "lab/target"},
-	"system/postgres":    {"lab/plan", "lab/probe", "lab/result"},
-	"system/rabbitmq":    {"lab/probe"},
-	"wire/status":        {"internal/nearest"}, // it imports nothing
+	"pipeline/stack":  {"lab/control", "lab/probe", "lab/result", "lab/target"},
+	"system/postgres": {"lab/plan", "lab/result"},
+	"wire/status":     {"internal/nearest"}, // it imports nothing
 }
 
 // folder is what stands in order for a package: the folder of the root that it is in, or itself if it is listed

@@ -370,7 +370,7 @@ var rules = []rule{
 		"system/postgres/**",
 		[]string{
 			".", "internal/daemon", "internal/affinity", "internal/process", "lab/plan", "system/postgres",
-			"lab/probe", "lab/result",
+			"lab/result",
 		},
 		"github.com/jackc/pgx github.com/jackc/puddle github.com/pressly/goose",
 		"our server holds any database",
@@ -385,7 +385,7 @@ var rules = []rule{
 	{
 		"system/rabbitmq/**",
 		[]string{
-			".", "internal/daemon", "internal/affinity", "internal/process", "lab/probe", "system/cluster",
+			".", "internal/daemon", "internal/affinity", "internal/process", "system/cluster",
 			"system/rabbitmq",
 		},
 		"github.com/rabbitmq/amqp091-go", "our broker carries any message",

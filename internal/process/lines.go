@@ -231,7 +231,7 @@ func (p *Lines[Order, Reply]) Signal(signal syscall.Signal) { p.held.Signal(sign
 func (p *Lines[Order, Reply]) Kill() { p.held.Signal(syscall.SIGKILL) }
 
 // Reap waits for the child from now on, so that it is no zombie when it ends by itself before it is stopped: for a
-// server, whose clocks nobody reads after its end. Replies that come then are lost.
+// server, whose clocks are not read after its end. Replies that come then are lost.
 func (p *Lines[Order, Reply]) Reap() {
 	go func() { _ = p.held.Wait() }() // until the child has ended
 }

@@ -172,7 +172,7 @@ func TestRun(t *testing.T) {
 		p.SignalFirst(signal)
 	}
 	if _, err := process.Run(exec.Command("/no/such/program"), affinity.Place{}); err == nil {
-		t.Error("what is not there runs")
+		t.Error("a program that is not there runs")
 	}
 }
 

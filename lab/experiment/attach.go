@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -21,12 +22,12 @@ import (
 // The arms that they serve share them.
 type attached struct {
 	address string
-	trees   []*probe.Tree // the first is that of the process that the plan names
-	mu      sync.Mutex    // guards all below, and the trees, which are not safe for concurrent use
-	users   int           // arms of the round that use it
-	counted bool          // an arm has added its CPU time to the round's
-	began   time.Duration // CPU time that had been used before
-	restore func() error  // restores the CPUs that it ran on; nil: it was not pinned
+	trees   []*process.Tree // the first is that of the process that the plan names
+	mu      sync.Mutex      // guards all below, and the trees, which are not safe for concurrent use
+	users   int             // arms of the round that use it
+	counted bool            // an arm has added its CPU time to the round's
+	began   time.Duration   // CPU time that had been used before
+	restore func() error    // restores the CPUs that it ran on; nil: it was not pinned
 }
 
 // attach finds the server of an arm that has a target: the process that the plan names, or the one that listens there.
@@ -77,7 +78,7 @@ func (c *Runner) attachTo(arm plan.Arm, roots []int) (*attached, error) {
 	}
 	one := &attached{address: arm.Target, users: 1}
 	for _, pid := range roots {
-		tree, err := probe.NewTree(pid)
+		tree, err := process.NewTree(pid)
 		if errors.Is(err, os.ErrProcessDone) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
 				"arm %s: there is no process %d: give the id of the server at %s, as pgrep or ps show it",
@@ -120,7 +121,7 @@ func (p *attached) used() (sum time.Duration, err error) {
 }
 
 // unread returns the error for a process that cannot be read.
-func (p *attached) unread(tree *probe.Tree, err error) error {
+func (p *attached) unread(tree *process.Tree, err error) error {
 	if errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and check "+
 			"its output",

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/internal/process"
 	"wirelab/lab/agent"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
@@ -161,7 +162,7 @@ func TestTargetFoundByItsPort(t *testing.T) {
 func TestTargetIsPinnedAndPutBack(t *testing.T) {
 	t.Parallel()
 	server := sleeper(t)
-	tree, err := probe.NewTree(server.Process.Pid)
+	tree, err := process.NewTree(server.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

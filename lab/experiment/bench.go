@@ -254,13 +254,13 @@ func start(ctx context.Context, c process.Command) (Child, error) {
 // measured adds to a child process the CPU time that the kernel knows.
 type measured struct{ *target.Process }
 
-func (p measured) CPU() (time.Duration, error) { return probe.CPU(p.PID()) }
+func (p measured) CPU() (time.Duration, error) { return process.CPU(p.PID()) }
 
 // tooled is a driver that runs another program to make the calls. Its CPU time includes that of its child processes.
 type tooled struct{ measured }
 
 func (t tooled) CPU() (time.Duration, error) {
-	tree, err := probe.NewTree(t.PID())
+	tree, err := process.NewTree(t.PID())
 	if err != nil {
 		return 0, err
 	}

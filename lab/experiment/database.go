@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -129,7 +130,7 @@ func pooled(before, after control.Reply) *result.PoolUse {
 // ownTimes returns the CPU time so far of the experiment's processes that are not its children: the runner, and the
 // databases that it can see, by kind.
 func (c *Runner) ownTimes() (map[string]time.Duration, error) {
-	self, err := probe.CPU(os.Getpid())
+	self, err := process.CPU(os.Getpid())
 	if err != nil {
 		return nil, err
 	}

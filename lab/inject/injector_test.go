@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
-	"wirelab/lab/probe"
+	"wirelab/internal/process"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -194,7 +194,7 @@ func TestSpinBurns(t *testing.T) {
 		hooks, each := i.Hooks(), i.b.Spin()
 		share := math.Inf(1)
 		for range 3 { // the least disturbed run counts
-			began, err := probe.CPU(os.Getpid())
+			began, err := process.CPU(os.Getpid())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestSpinBurns(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ended, err := probe.CPU(os.Getpid())
+			ended, err := process.CPU(os.Getpid())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -299,7 +299,7 @@ func (p *Process) Stop() error {
 }
 
 // family returns the living processes of the server, as far as they can be found.
-func (p *Process) family() []probe.TreeProcess {
+func (p *Process) family() []process.TreeProcess {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.group == nil {

@@ -67,7 +67,7 @@ func get(t *testing.T, p *launch.Process, path string) []byte {
 }
 
 // stopped stops a server, and fails if one of its processes still lives.
-func stopped(t *testing.T, p *launch.Process, family []probe.TreeProcess) {
+func stopped(t *testing.T, p *launch.Process, family []process.TreeProcess) {
 	t.Helper()
 	if err := p.Stop(); err != nil {
 		t.Errorf("stopped with %v", err)

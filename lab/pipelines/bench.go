@@ -99,8 +99,12 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 	if err != nil {
 		return nil, err
 	}
-	guarantee := stack.GuaranteeOf(o.Brokers)
-	return experiment.Together(whole{s}, func() control.Ready { return readyOf(s, guarantee) }, stopLimit), nil
+	ready := func() control.Ready {
+		said := readyOf(s)
+		said.Guarantee = stack.GuaranteeOf(o.Brokers)
+		return said
+	}
+	return experiment.Together(whole{s}, ready, stopLimit), nil
 }
 
 // Null implements [experiment.Bench]: nothing stands for a pipeline that does
@@ -164,8 +168,8 @@ func (w whole) Kill(ctx context.Context) {
 }
 
 // readyOf is what a pipeline says of itself: the gateway is called, and all journals are read.
-func readyOf(s *stack.Stack, guarantee *result.Guarantee) control.Ready {
-	ready := control.Ready{Guarantee: guarantee}
+func readyOf(s *stack.Stack) control.Ready {
+	ready := control.Ready{}
 	for _, part := range s.Parts() {
 		switch part.Name {
 		case stack.GatewayPart:

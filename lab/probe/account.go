@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/internal/process"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
@@ -96,7 +97,7 @@ func (a *Account) busy() (time.Duration, error) {
 
 // clocks adds the CPU time and the wall time.
 func (a *Account) clocks(usage result.Usage) (result.Usage, error) {
-	cpu, err := CPU(os.Getpid())
+	cpu, err := process.CPU(os.Getpid())
 	usage.CPU, usage.Wall = plan.Duration(cpu), plan.Duration(time.Since(a.opened))
 	return usage, err
 }

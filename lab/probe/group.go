@@ -9,11 +9,12 @@ import (
 // Group measures a process, its process group and all their descendants: a server of any kind with its workers,
 // however it starts them. It is for one goroutine at a time.
 //
-// It counts what a [Tree] counts, and orphans while they stay in the group. The use of an orphan between the last
-// reading and its end is lost. For a worker whose parent waits for it, nothing is lost. A process that has left both,
-// such as a daemon in its own session whose parent ended, is not counted any more.
+// It counts what a [process.Tree] does, and orphans as long as they stay in the group. What an
+// orphan used between the last reading and its end is lost; of a worker whose parent
+// waits for it nothing is. What has left both, a daemon in a session of its own whose
+// parent ended, is no longer seen.
 type Group struct {
-	tree    *Tree
+	tree    *process.Tree
 	threads counted[groupThread]
 	peak    uint64
 }
@@ -27,7 +28,7 @@ type groupThread struct {
 
 // GroupUse is the resource use of a group so far.
 type GroupUse struct {
-	TreeUse
+	process.TreeUse
 	// Usage has the CPU time of the tree, and the waiting times and context switches of threads. Allocations and
 	// garbage collection are missing, because the kernel does not know them. ResidentBytes is the sum over the living
 	// processes; shared memory is counted in each.
@@ -40,11 +41,10 @@ type GroupUse struct {
 // NewGroup returns the group whose first process is pid. The error is [os.ErrProcessDone] if that process does not
 // exist.
 func NewGroup(pid int) (*Group, error) {
-	tree, err := NewTree(pid)
+	tree, err := process.NewGroupTree(pid)
 	if err != nil {
 		return nil, err
 	}
-	tree.group = true
 	return &Group{tree: tree}, nil
 }
 
@@ -81,10 +81,4 @@ func (g *Group) Read() (GroupUse, error) {
 }
 
 // CPU reads only the clocks of [Group.Read]. It is for readings close to the measured window.
-func (g *Group) CPU() (TreeUse, error) { return g.tree.Read() }
-
-// Lives reports whether the process is still running. A new process with the same id does not count.
-func (p TreeProcess) Lives() bool {
-	one, err := process.ReadLineage(p.PID)
-	return err == nil && one.Began == p.Began && !one.Zombie
-}
+func (g *Group) CPU() (process.TreeUse, error) { return g.tree.Read() }

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -134,31 +133,4 @@ func Descends(pid, from int) bool {
 		pid = one.Parent
 	}
 	return false
-}
-
-// PinUntil is like [Tree.Pin]. It returns a function that gives every process of the tree its earlier CPUs again. A
-// process that was started since then gets those of the root.
-func (t *Tree) PinUntil(cpus []int) (restore func() error, err error) {
-	before, err := t.affinity()
-	if err != nil {
-		return nil, err
-	}
-	restore = func() error {
-		now, err := t.affinity()
-		if errors.Is(err, os.ErrProcessDone) {
-			return nil
-		}
-		for task := range now {
-			set, known := before[task]
-			if !known {
-				set = before[t.root]
-			}
-			err = errors.Join(err, setAffinity(task, &set))
-		}
-		return err
-	}
-	if err := t.Pin(cpus); err != nil {
-		return nil, errors.Join(err, restore())
-	}
-	return restore, nil
 }

@@ -10,27 +10,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
-
-// CPU returns the CPU time that all threads of a process have used so far, including ended ones, in user and kernel
-// mode together. It is as exact as the scheduler's accounting (ns). /proc/PID/stat has only ticks of 10 ms, a large
-// part of a slice, so the process's POSIX CPU clock is read.
-func CPU(pid int) (time.Duration, error) {
-	// See clock_getcpuclockid(3): the clock id of a process is ~pid << 3 | CPUCLOCK_SCHED.
-	const cpuClockSched = 2
-	clock := int32(^pid<<3 | cpuClockSched)
-	var ts unix.Timespec
-	if err := unix.ClockGettime(clock, &ts); err != nil {
-		return 0, fmt.Errorf("CPU clock of process %d: %w", pid, err)
-	}
-	return time.Duration(ts.Nano()), nil
-}
 
 // thread has the kernel's counters of a thread, which are dropped when the thread ends.
 type thread struct {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/internal/process"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
@@ -107,7 +108,7 @@ func lookAround(root fs.FS) (look, error) {
 	if err != nil {
 		return look{}, err
 	}
-	own, err := CPU(os.Getpid())
+	own, err := process.CPU(os.Getpid())
 	if err != nil {
 		return look{}, err
 	}

@@ -24,7 +24,6 @@ import (
 	"wirelab/broker/workqueue"
 	"wirelab/hermes/local"
 	"wirelab/internal/process"
-	"wirelab/lab/probe"
 	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
 )
@@ -125,7 +124,7 @@ type Stack struct {
 	logger  *child
 	brokers map[string]func() string // addresses by kind
 
-	trees map[int]*probe.Tree // of brokers that were asked what they used, by process
+	trees map[int]*process.Tree // of brokers that were asked what they used, by process
 
 	watching sync.WaitGroup
 	mu       sync.Mutex // guards all below
@@ -138,7 +137,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	s := &Stack{options: o, meant: map[string]bool{}, trees: map[int]*probe.Tree{}, brokers: map[string]func() string{}}
+	s := &Stack{options: o, meant: map[string]bool{}, trees: map[int]*process.Tree{}, brokers: map[string]func() string{}}
 	if err := s.plan(); err != nil {
 		return nil, err
 	}

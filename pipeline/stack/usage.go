@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
@@ -33,12 +34,12 @@ func (s *Stack) CPU() (map[string]time.Duration, error) {
 // used is a part's CPU time: of one process, or of a broker's tree.
 func (s *Stack) used(p piece, part Part) (time.Duration, error) {
 	if _, single := p.(*child); single {
-		return probe.CPU(part.PID)
+		return process.CPU(part.PID)
 	}
 	tree := s.trees[part.PID]
 	if tree == nil {
 		var err error
-		if tree, err = probe.NewTree(part.PID); err != nil {
+		if tree, err = process.NewTree(part.PID); err != nil {
 			return 0, err
 		}
 		s.trees[part.PID] = tree

@@ -1,6 +1,6 @@
 // Package cluster holds servers of one kind that run together, here as processes of this machine: it ends one or
-// all, starts one again, and stops them in the order that the kind needs. It must not know any kind, how a server is
-// started for the first time, or what is sent to one.
+// all, pauses one, starts one again, counts what they used, and stops them in the order that the kind needs. It must
+// not know any kind, how a server is started for the first time, or what messages it carries.
 package cluster
 
 import (
@@ -91,12 +91,4 @@ func (c *Cluster[S]) Stop(ctx context.Context) error {
 	}
 	stopping.Wait()
 	return errors.Join(failed...)
-}
-
-// Heal makes a server work again after its disk was full: by a restart, unless it is a [Healer].
-func Heal(ctx context.Context, s Server) error {
-	if h, ok := s.(Healer); ok {
-		return h.Heal(ctx)
-	}
-	return s.Restart(ctx)
 }

@@ -3,13 +3,22 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"wirelab/internal/affinity"
+	"wirelab/internal/daemon"
+	"wirelab/internal/process"
 	"wirelab/system/cluster"
 )
 
-// fake is a server that writes down what is done to it.
+// fake is a server that writes down each call.
 type fake struct {
 	name  string
 	did   *[]string
@@ -89,11 +98,95 @@ func TestHeal(t *testing.T) {
 	t.Parallel()
 	var did []string
 	for _, s := range []cluster.Server{&fake{name: "a", did: &did}, healer{&fake{name: "b", did: &did}}} {
-		if err := cluster.Heal(t.Context(), s); err != nil {
+		if err := cluster.NewNode("node", s).Heal(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 	if want := []string{"restart a", "heal b"}; !slices.Equal(did, want) {
 		t.Errorf("did %v, want %v", did, want)
+	}
+}
+
+// one is a server that is a real process, another one after each restart.
+type one struct {
+	fake
+	daemon.Run[*process.Process]
+}
+
+func (o *one) PID() int              { return o.Run.PID() }
+func (o *one) Done() <-chan struct{} { return o.Run.Done() }
+func (o *one) Err() error            { return o.Run.Err("one", daemon.NoWords) }
+
+func (o *one) Kill(context.Context) error {
+	if p := o.Take(); p != nil {
+		p.Signal(syscall.SIGKILL)
+		_ = p.Wait() // it was killed
+	}
+	return nil
+}
+
+// Restart starts a shell that works a little, and then waits.
+func (o *one) Restart(ctx context.Context) error {
+	if err := o.Kill(ctx); err != nil {
+		return err
+	}
+	command := exec.Command("sh", "-c", `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; read line`)
+	if _, err := command.StdinPipe(); err != nil {
+		return err
+	}
+	output, end, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	command.Stdout = end
+	p, err := process.Run(command, affinity.Place{})
+	if err := errors.Join(err, end.Close()); err != nil {
+		return err
+	}
+	o.Begin(p)
+	_, err = output.Read(make([]byte, 1))
+	return err
+}
+
+// What a node used is added up over its restarts, and never falls; and a paused node runs again.
+func TestNode(t *testing.T) {
+	t.Parallel()
+	n := cluster.NewNode("node 1", &one{})
+	defer func() { _ = n.Kill(context.WithoutCancel(t.Context())) }() // killed already, unless the test failed
+	if used, err := n.Used(); err != nil || used.CPU != 0 {
+		t.Errorf("before it was started it used %v, %v", used.CPU, err)
+	}
+	last := time.Duration(0)
+	for range 2 {
+		if err := n.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		used, err := n.Used()
+		if err != nil || used.CPU <= last || len(used.Living) != 1 {
+			t.Errorf("it used %v after %v, with %d processes: %v", used.CPU, last, len(used.Living), err)
+		}
+		last = used.CPU
+	}
+	for _, c := range []struct {
+		do   func() error
+		want string
+	}{{n.Pause, "T"}, {n.Resume, "S"}} {
+		if err := c.do(); err != nil {
+			t.Error(err)
+		}
+		for state := ""; state != c.want; time.Sleep(time.Millisecond) {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.PID()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			state = strings.Fields(string(text))[2]
+		}
+	}
+	if err := n.Kill(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if used, err := n.Used(); err != nil || used.CPU < last || len(used.Living) != 0 || n.PID() != 0 {
+		t.Errorf("after its end it used %v, want %v, with %d processes: %v", used.CPU, last, len(used.Living), err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
+	"wirelab/internal/process"
 	"wirelab/lab/plan"
-	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 
@@ -32,12 +32,12 @@ type Account struct {
 	conn    *pgx.Conn // nil: lost, to be opened again
 	version int       // 150018
 	asked   uint64    // statements that are in the counts
-	tree    *probe.Tree
+	tree    *process.Tree
 	opened  time.Time
 
-	behind map[probe.TreeProcess]time.Duration // CPU of what serves no connection; the key has no CPU
-	ended  time.Duration                       // of those that ended
-	known  map[probe.TreeProcess]bool          // whether a process is one of them
+	behind map[process.TreeProcess]time.Duration // CPU of what serves no connection; the key has no CPU
+	ended  time.Duration                         // of those that ended
+	known  map[process.TreeProcess]bool          // whether a process is one of them
 }
 
 // settledIn is the database that an account connects to: every server has it.
@@ -93,7 +93,7 @@ func (a *Account) connect(ctx context.Context) error {
 		return errors.Join(err, conn.Close(ctx))
 	}
 	a.conn, a.tree, a.asked, a.ended = conn, tree, 0, 0
-	a.behind, a.known = map[probe.TreeProcess]time.Duration{}, map[probe.TreeProcess]bool{}
+	a.behind, a.known = map[process.TreeProcess]time.Duration{}, map[process.TreeProcess]bool{}
 	return nil
 }
 
@@ -170,11 +170,11 @@ func (a *Account) Processes() (*result.DatabaseProcesses, error) {
 
 // background is what those of the living processes used that serve no
 // connection, and those of them that have ended since.
-func (a *Account) background(living []probe.TreeProcess) time.Duration {
+func (a *Account) background(living []process.TreeProcess) time.Duration {
 	sum := a.ended
-	now := map[probe.TreeProcess]time.Duration{}
+	now := map[process.TreeProcess]time.Duration{}
 	for _, p := range living {
-		key := probe.TreeProcess{PID: p.PID, Began: p.Began}
+		key := process.TreeProcess{PID: p.PID, Began: p.Began}
 		is, seen := a.known[key]
 		if !seen {
 			is = p.PID != a.tree.Root() && background(title(p.PID))
@@ -193,7 +193,7 @@ func (a *Account) background(living []probe.TreeProcess) time.Duration {
 	}
 	for key := range a.known {
 		if !slices.ContainsFunc(living,
-			func(p probe.TreeProcess) bool { return p.PID == key.PID && p.Began == key.Began }) {
+			func(p process.TreeProcess) bool { return p.PID == key.PID && p.Began == key.Began }) {
 			delete(a.known, key)
 		}
 	}

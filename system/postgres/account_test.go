@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"wirelab/lab/probe"
+	"wirelab/internal/process"
 	"wirelab/lab/result"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
@@ -99,7 +99,7 @@ func worked(t *testing.T, dsn string) int64 {
 		"500000) i) s").Scan(&pid); err != nil {
 		t.Fatal(err)
 	}
-	used, err := probe.CPU(pid)
+	used, err := process.CPU(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

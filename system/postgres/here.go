@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"wirelab/lab/probe"
+	"wirelab/internal/process"
 )
 
 // How far the time at which a process began may be from the one at which the
@@ -25,7 +25,7 @@ const (
 // goes tells nothing: a loopback address may lead to a container or through a tunnel, another one to this very
 // host. So the backend is looked for among all processes: the one that has its number, in the innermost of the
 // namespaces it is in, began when it began, and is called by its own name; and its parent is the server.
-func ofServer(ctx context.Context, conn *pgx.Conn) (*probe.Tree, error) {
+func ofServer(ctx context.Context, conn *pgx.Conn) (*process.Tree, error) {
 	var pid int
 	var age float64 // seconds
 	asked := time.Now()
@@ -36,12 +36,12 @@ func ofServer(ctx context.Context, conn *pgx.Conn) (*probe.Tree, error) {
 	}
 	answered := time.Now()
 	old := time.Duration(age * float64(time.Second))
-	candidates, err := probe.KnownAs(pid)
+	candidates, err := process.KnownAs(pid)
 	if err != nil {
 		return nil, err
 	}
 	for _, backend := range candidates {
-		at, err := probe.StartedAt(backend.Began)
+		at, err := process.StartedAt(backend.Began)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func ofServer(ctx context.Context, conn *pgx.Conn) (*probe.Tree, error) {
 			!called(backend.PID) || !called(backend.Parent) {
 			continue
 		}
-		tree, err := probe.NewTree(backend.Parent)
+		tree, err := process.NewTree(backend.Parent)
 		if errors.Is(err, os.ErrProcessDone) {
 			continue
 		}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/probe"
+	"wirelab/internal/process"
 )
 
 // Use is what a server has used so far.
@@ -21,7 +21,7 @@ type Use struct {
 
 // Account tells what one run of a server has used: a restarted one has another.
 // It is for one goroutine at a time.
-type Account struct{ tree *probe.Tree }
+type Account struct{ tree *process.Tree }
 
 // OpenAccount opens the account of the server whose first process is pid, as
 // [Server.PID] gives it. The error is [os.ErrProcessDone] where there is none.
@@ -29,7 +29,7 @@ func OpenAccount(pid int) (*Account, error) {
 	if pid <= 0 {
 		return nil, wirelab.Errorf(wirelab.NotFound, "the server does not run")
 	}
-	tree, err := probe.NewTree(pid)
+	tree, err := process.NewTree(pid)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ type Cluster struct {
 	unmount func() error
 	segment *kernel.Segment // nil: all nodes are on the loopback
 	brokers *brokers
-	meters  []*meter
+	nodes   []*cluster.Node
 
 	mu    sync.Mutex // guards all below: one fault at a time
 	stage *stage
@@ -116,7 +116,7 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 		return nil, err
 	}
 	for i, n := range s.brokers.Nodes() {
-		s.meters = append(s.meters, &meter{server: n, name: fmt.Sprintf("node %d", i+1)})
+		s.nodes = append(s.nodes, cluster.NewNode(fmt.Sprintf("node %d", i+1), n))
 	}
 	return s, nil
 }

@@ -13,7 +13,6 @@ import (
 	"wirelab/internal/affinity"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
-	"wirelab/system/cluster"
 )
 
 // How long what is done to a node lasts before it is undone.
@@ -59,23 +58,23 @@ func (s *Cluster) killFollower(ctx context.Context, topic string, done *control.
 	if err != nil {
 		return err
 	}
-	return s.killOne(ctx, (at+1)%len(s.meters), done)
+	return s.killOne(ctx, (at+1)%len(s.nodes), done)
 }
 
 // killOne kills a node, leaves it down for a time, and starts it again.
 func (s *Cluster) killOne(ctx context.Context, at int, done *control.Done) error {
-	a := s.meters[at]
-	if _, err := a.read(); err != nil { // its last reading
+	a := s.nodes[at]
+	if _, err := a.Used(); err != nil { // its last reading
 		return err
 	}
-	done.Who, done.Began = a.name, time.Now()
-	if err := a.server.Kill(ctx); err != nil {
+	done.Who, done.Began = a.Name, time.Now()
+	if err := a.Kill(ctx); err != nil {
 		return err
 	}
 	if err := wait(ctx, downFor); err != nil {
 		return err
 	}
-	return a.server.Restart(ctx)
+	return a.Restart(ctx)
 }
 
 // cutLeader cuts the leader's node off the others, while clients reach all of them, as
@@ -88,7 +87,7 @@ func (s *Cluster) cutLeader(ctx context.Context, topic string, done *control.Don
 	if err != nil {
 		return err
 	}
-	done.Who, done.Began = s.meters[at].name, time.Now()
+	done.Who, done.Began = s.nodes[at].Name, time.Now()
 	err = s.segment.Cut(ctx, at)
 	if err == nil {
 		err = wait(ctx, cutFor)
@@ -104,23 +103,23 @@ func (s *Cluster) pauseLeader(ctx context.Context, topic string, done *control.D
 	if err != nil {
 		return err
 	}
-	a := s.meters[at]
-	done.Who, done.Began = a.name, time.Now()
-	err = a.signal(syscall.SIGSTOP)
+	a := s.nodes[at]
+	done.Who, done.Began = a.Name, time.Now()
+	err = a.Pause()
 	if err == nil {
 		err = wait(ctx, pausedFor)
 	}
-	return errors.Join(err, a.signal(syscall.SIGCONT))
+	return errors.Join(err, a.Resume())
 }
 
 // restartAll stops and starts each node in turn.
 func (s *Cluster) restartAll(ctx context.Context, _ string, done *control.Done) error {
-	done.Who, done.Began = fmt.Sprintf("%d nodes", len(s.meters)), time.Now()
-	for _, a := range s.meters {
-		if _, err := a.read(); err != nil { // its last reading
+	done.Who, done.Began = fmt.Sprintf("%d nodes", len(s.nodes)), time.Now()
+	for _, a := range s.nodes {
+		if _, err := a.Used(); err != nil { // its last reading
 			return err
 		}
-		if err := a.server.Restart(ctx); err != nil {
+		if err := a.Restart(ctx); err != nil {
 			return err
 		}
 		if err := wait(ctx, betweenIn); err != nil {
@@ -146,8 +145,8 @@ func (s *Cluster) fillDisk(ctx context.Context, _ string, done *control.Done) er
 	if err = errors.Join(err, os.Remove(ballast), s.readAll()); err != nil {
 		return err
 	}
-	for _, a := range s.meters {
-		if err := cluster.Heal(ctx, a.server); err != nil {
+	for _, a := range s.nodes {
+		if err := a.Heal(ctx); err != nil {
 			return err
 		}
 	}
@@ -156,8 +155,8 @@ func (s *Cluster) fillDisk(ctx context.Context, _ string, done *control.Done) er
 
 // readAll reads what every node used, before it may end.
 func (s *Cluster) readAll() error {
-	for _, a := range s.meters {
-		if _, err := a.read(); err != nil {
+	for _, a := range s.nodes {
+		if _, err := a.Used(); err != nil {
 			return err
 		}
 	}

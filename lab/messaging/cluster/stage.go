@@ -99,6 +99,19 @@ func answer(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value) // who asked is gone
 }
 
+// CPU is what each node's processes used so far, by name.
+func (s *Cluster) CPU() (map[string]time.Duration, error) {
+	all := map[string]time.Duration{}
+	for _, a := range s.nodes {
+		used, err := a.Used()
+		if err != nil {
+			return nil, err
+		}
+		all[a.Name] = used.CPU
+	}
+	return all, nil
+}
+
 // Use is what the nodes used so far, and hold now. It is read on their cores, and not
 // beside the driver.
 func (s *Cluster) Use() (use control.Use, err error) {
@@ -109,7 +122,7 @@ func (s *Cluster) Use() (use control.Use, err error) {
 	return use, err
 }
 
-// Usage is what of that is told of a server: the memory. A broker's runtime is not asked.
+// Usage is the part of Use that a server reports: the memory. A broker's runtime is not asked.
 func (s *Cluster) Usage(context.Context) (result.Usage, error) {
 	used, err := s.Use()
 	return result.Usage{ResidentBytes: used.Memory}, err
@@ -135,15 +148,15 @@ func (s *Cluster) use() (control.Use, error) {
 	if s.flushes() {
 		use.Written = probe.WrittenAt(s.dir)
 	}
-	for _, a := range s.meters {
-		used, err := a.read()
+	for _, a := range s.nodes {
+		used, err := a.Used()
 		if err != nil {
 			return use, err
 		}
 		for _, p := range used.Living {
 			use.Memory += probe.Resident(p.PID)
 		}
-		use.Disk += probe.Stored(a.server.Directory())
+		use.Disk += probe.Stored(a.Directory())
 	}
 	return use, nil
 }

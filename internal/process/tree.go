@@ -1,24 +1,21 @@
-package probe
+package process
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"wirelab/internal/process"
 )
 
-// Tree measures a process and all its descendants, such as a database server with a process for each connection.
-// Descendants that have ended are included, however rarely it is read. It is for one goroutine at a time.
+// Tree tells what a process and all that descend from it have used: a database
+// server, say, that has a process for each connection. Descendants that ended
+// are in it, also if it is read seldom. It is for one goroutine at a time.
 //
 // When a parent waits for a child, the kernel adds the child's use to the parent's. So only the use of an orphan is
 // lost: its parent ended first, and it is then no descendant any more.
@@ -56,17 +53,27 @@ type TreeProcess struct {
 
 // branch is a process of a tree at a reading.
 type branch struct {
-	process.Lineage
+	Lineage
 	used time.Duration // by the process and its ended children
 }
 
-// NewTree returns the tree whose root is pid. The error is [os.ErrProcessDone] if that process does not exist.
+// NewTree returns the tree that begins with a living  The error is
+// [os.ErrProcessDone] where there is none.
 func NewTree(pid int) (*Tree, error) {
-	root, err := process.ReadLineage(pid)
+	root, err := ReadLineage(pid)
 	if err != nil {
 		return nil, err
 	}
 	return &Tree{root: pid, began: root.Began, last: map[int]branch{}, known: map[int]time.Duration{}}, nil
+}
+
+// NewGroupTree is NewTree, and all of the process group that the process is the first of belong to the tree as well.
+func NewGroupTree(pid int) (*Tree, error) {
+	tree, err := NewTree(pid)
+	if err == nil {
+		tree.group = true
+	}
+	return tree, err
 }
 
 // Root is the process id of the tree's root.
@@ -87,37 +94,7 @@ func (t *Tree) Cores() ([]int, error) {
 	return all, nil
 }
 
-// Pin restricts every process of the tree, and the processes they start later, to these CPUs.
-func (t *Tree) Pin(cpus []int) error {
-	var set unix.CPUSet
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
-	found, err := t.find()
-	if err != nil {
-		return err
-	}
-	// The root comes first, so that processes that it starts from now on inherit the setting.
-	all := append([]int{t.root}, slices.Collect(maps.Keys(found))...)
-	for _, pid := range all {
-		tasks, err := os.ReadDir(path.Join("/proc", strconv.Itoa(pid), "task"))
-		if err != nil && !ended(err) {
-			return err
-		}
-		for _, task := range tasks {
-			id, err := strconv.Atoi(task.Name())
-			if err != nil {
-				return err
-			}
-			if err := unix.SchedSetaffinity(id, &set); err != nil && !ended(err) {
-				return fmt.Errorf("pin process %d: %w", pid, err)
-			}
-		}
-	}
-	return nil
-}
-
-// Known is a process of this host that was found by the id that it has in its own namespace.
+// Known is a process of this host that has a number for others.
 type Known struct {
 	PID    int
 	Parent int
@@ -139,12 +116,12 @@ func KnownAs(pid int) ([]Known, error) {
 		}
 		status, err := os.ReadFile(path.Join("/proc", entry.Name(), "status"))
 		if err != nil {
-			continue // it ended, or may not be read
+			continue // it ended, or is hidden from us
 		}
 		if known(status, here) != pid {
 			continue
 		}
-		one, err := process.ReadLineage(here)
+		one, err := ReadLineage(here)
 		if err != nil {
 			continue // it ended
 		}
@@ -172,8 +149,9 @@ func known(status []byte, here int) int {
 	return here
 }
 
-// treeTries is how often a tree is read again because a process of it ended during the reading. If a server ends
-// processes faster than its tree can be read, it cannot be measured.
+// treeTries is how often a tree is read anew because a process of it ended
+// during that. A server that ends processes faster than its tree can be read
+// does not stand still long enough to be measured.
 const treeTries = 20
 
 // Read returns the resource use of the tree so far. The error is [os.ErrProcessDone] if the root has ended.
@@ -187,7 +165,7 @@ func (t *Tree) Read() (TreeUse, error) {
 		if err == nil {
 			return used, nil
 		}
-		if !ended(err) {
+		if !gone(err) {
 			return TreeUse{}, err
 		}
 	}
@@ -199,18 +177,18 @@ func (t *Tree) Read() (TreeUse, error) {
 // counted twice.
 //
 // All processes of the host are read, because the list of children in /proc may miss some while others end.
-func (t *Tree) find() (map[int]process.Lineage, error) {
+func (t *Tree) find() (map[int]Lineage, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[int]process.Lineage, len(entries))
+	all := make(map[int]Lineage, len(entries))
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		if one, err := process.ReadLineage(pid); err == nil {
+		if one, err := ReadLineage(pid); err == nil {
 			all[pid] = one
 		} else if !errors.Is(err, os.ErrProcessDone) {
 			return nil, err
@@ -219,7 +197,7 @@ func (t *Tree) find() (map[int]process.Lineage, error) {
 	if root, ok := all[t.root]; !ok || root.Began != t.began || t.group && root.Zombie {
 		return nil, fmt.Errorf("process %d: %w", t.root, os.ErrProcessDone)
 	}
-	tree := map[int]process.Lineage{}
+	tree := map[int]Lineage{}
 	for pid := range all {
 		// Each step leads to a process that was alive when it was read. The bound is needed because parents may have
 		// changed during the reading.
@@ -234,7 +212,7 @@ func (t *Tree) find() (map[int]process.Lineage, error) {
 }
 
 // add reads the clocks of the processes and adds everything up.
-func (t *Tree) add(found map[int]process.Lineage) (TreeUse, error) {
+func (t *Tree) add(found map[int]Lineage) (TreeUse, error) {
 	sum := TreeUse{Storage: true}
 	clocks := make(map[int]time.Duration, len(found))
 	for pid := range found {
@@ -284,7 +262,7 @@ func (t *Tree) add(found map[int]process.Lineage) (TreeUse, error) {
 // remember adds the use of processes that ended since the last reading to their nearest living ancestor. Their use at
 // that reading is a lower bound of what the kernel will count there, since the kernel counts in ticks, and small
 // parts may not show.
-func (t *Tree) remember(found map[int]process.Lineage) {
+func (t *Tree) remember(found map[int]Lineage) {
 	lives := func(pid int) bool {
 		one, ok := found[pid]
 		return ok && one.Began == t.last[pid].Began
@@ -305,7 +283,7 @@ func (t *Tree) remember(found map[int]process.Lineage) {
 		if t.last[at].Began != 0 {
 			t.known[at] += was.used
 		} else {
-			t.orphans += was.used // a member of the group without a parent in it
+			t.orphans += was.used // of the group, and no member's child
 		}
 		if _, again := found[pid]; !again {
 			delete(t.known, pid)
@@ -343,41 +321,46 @@ func StartedAt(began uint64) (time.Time, error) {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
 		return time.Time{}, err
 	}
-	since := time.Duration(began) * (time.Second / ticksPerSecond)
+	since := time.Duration(began) * tick
 	return time.Now().Add(since - time.Duration(boot.Nano())), nil
 }
 
-// affinity returns the CPUs that each thread of the tree may run on.
-func (t *Tree) affinity() (map[int]unix.CPUSet, error) {
-	found, err := t.find()
-	if err != nil {
-		return nil, err
-	}
-	all := map[int]unix.CPUSet{}
-	for pid := range found {
-		tasks, err := os.ReadDir(path.Join("/proc", strconv.Itoa(pid), "task"))
-		if err != nil && !ended(err) {
-			return nil, err
-		}
-		for _, task := range tasks {
-			id, err := strconv.Atoi(task.Name())
-			if err != nil {
-				return nil, err
-			}
-			var set unix.CPUSet
-			if err := unix.SchedGetaffinity(id, &set); err == nil {
-				all[id] = set
-			} else if !ended(err) {
-				return nil, fmt.Errorf("CPUs of process %d: %w", pid, err)
-			}
-		}
-	}
-	return all, nil
+// Lives reports whether a process that was seen lives, and is no other of the same id.
+func (p TreeProcess) Lives() bool {
+	one, err := ReadLineage(p.PID)
+	return err == nil && one.Began == p.Began && !one.Zombie
 }
 
-func setAffinity(task int, set *unix.CPUSet) error {
-	if err := unix.SchedSetaffinity(task, set); err != nil && !ended(err) {
-		return fmt.Errorf("CPUs of process %d: %w", task, err)
+// CPU returns the CPU time that all threads of the process, ended ones
+// included, have used so far, in user and kernel mode together, exact to the
+// scheduler's accounting (ns). /proc/PID/stat would tell it in ticks of 10 ms,
+// a fifth of a slice; so the process's POSIX CPU clock is read instead.
+func CPU(pid int) (time.Duration, error) {
+	// clock_getcpuclockid(3): the id of a process's clock is ~pid << 3 | CPUCLOCK_SCHED.
+	const cpuClockSched = 2
+	clock := int32(^pid<<3 | cpuClockSched)
+	var ts unix.Timespec
+	if err := unix.ClockGettime(clock, &ts); err != nil {
+		return 0, fmt.Errorf("CPU clock of process %d: %w", pid, err)
 	}
-	return nil
+	return time.Duration(ts.Nano()), nil
 }
+
+// field returns the number after a line's label, 0 if there is no such line.
+func field(text []byte, label string) uint64 {
+	for line := range strings.Lines(string(text)) {
+		rest, ok := strings.CutPrefix(line, label)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(rest), 10, 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return 0
+}
+
+// gone reports whether an error says that a process or a thread is no longer there.
+func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) }

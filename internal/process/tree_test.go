@@ -1,4 +1,4 @@
-package probe_test
+package process_test
 
 import (
 	"bufio"
@@ -6,11 +6,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"wirelab/lab/probe"
+	"wirelab/internal/process"
 )
 
 // shell is a shell that runs a script and answers lines with lines.
@@ -74,7 +75,7 @@ func TestTreeKeepsThoseThatEnded(t *testing.T) {
 	t.Parallel()
 	s := startShell(t, `while read line; do sh -c '`+burn+`; sh -c "`+strings.ReplaceAll(burn, "$",
 		`\$`)+`"; true'; echo done; done; true`)
-	tree, err := probe.NewTree(s.Process.Pid)
+	tree, err := process.NewTree(s.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestTreeNeverFalls(t *testing.T) {
 	t.Parallel()
 	s := startShell(t,
 		`while read line; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo ready; read go'; echo done; done`)
-	tree, err := probe.NewTree(s.Process.Pid)
+	tree, err := process.NewTree(s.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestTreeNeverFalls(t *testing.T) {
 func TestTreeThatIsGone(t *testing.T) {
 	t.Parallel()
 	s := startShell(t, `read line`)
-	tree, err := probe.NewTree(s.Process.Pid)
+	tree, err := process.NewTree(s.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,18 +158,18 @@ func TestTreeThatIsGone(t *testing.T) {
 		t.Errorf("for a tree that is gone, Read returns %v, want %v", err, os.ErrProcessDone)
 	}
 	// The highest possible id; no process has it.
-	if _, err := probe.NewTree(1<<22 - 1); !errors.Is(err, os.ErrProcessDone) {
+	if _, err := process.NewTree(1<<22 - 1); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("for a process that never existed, NewTree returns %v, want %v", err, os.ErrProcessDone)
 	}
 }
 
-// The start of a process is converted to wall time.
+// The wall clock tells when a process began.
 func TestTreeTellsWhenAProcessBegan(t *testing.T) {
 	t.Parallel()
 	before := time.Now()
 	s := startShell(t, `read line; true`)
 	after := time.Now()
-	tree, err := probe.NewTree(s.Process.Pid)
+	tree, err := process.NewTree(s.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestTreeTellsWhenAProcessBegan(t *testing.T) {
 	const near = 50 * time.Millisecond // for ticks, and two clocks that are read one after the other
 	var at time.Time
 	for range 100 { // a machine may pause between the two clocks, but not each time
-		if at, err = probe.StartedAt(used.Living[0].Began); err != nil {
+		if at, err = process.StartedAt(used.Living[0].Began); err != nil {
 			t.Fatal(err)
 		}
 		if !at.Before(before.Add(-near)) && !at.After(after.Add(near)) {
@@ -193,4 +194,32 @@ func TestTreeTellsWhenAProcessBegan(t *testing.T) {
 		t.Errorf("the shell may run on %v: %v", cores, err)
 	}
 	s.end(t)
+}
+
+// The CPU clock runs while a process works, by no more than the time that
+// passed on all its cores, and stands nearly still while it waits.
+func TestCPUCountsWork(t *testing.T) {
+	began := time.Now()
+	before, err := process.CPU(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0
+	for time.Since(began) < 50*time.Millisecond {
+		for i := range 10_000 {
+			sum += i
+		}
+	}
+	runtime.KeepAlive(sum)
+	after, err := process.CPU(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, limit := after-before, time.Since(began)*time.Duration(runtime.NumCPU())
+	if used <= 0 || used > limit {
+		t.Errorf("%v of CPU used, want more than 0 and at most %v", used, limit)
+	}
+	if _, err := process.CPU(1<<22 - 1); err == nil { // the highest id there can be; none is near it
+		t.Error("a process that is not there has a CPU clock")
+	}
 }
