@@ -18,13 +18,11 @@ var order = []string{
 // rootMost is the most folders of the root.
 const rootMost = 14
 
-// upward are the imports against the order that there still are, by folder and package. What holds a child
-// process speaks the lab's lines and reads its counters: one type for a process, generic over its messages,
-// will end that. The list may shrink.
+// upward are the imports against the order that there still are, by folder and package. The parts of a pipeline are
+// children that speak the lab's messages. The list may shrink.
 var upward = map[string][]string{
-	"pipeline/stack":  {"lab/control", "lab/probe", "lab/result", "lab/target"},
-	"system/postgres": {"lab/plan", "lab/result"},
-	"wire/status":     {"internal/nearest"}, // it imports nothing
+	"pipeline/stack": {"lab/control", "lab/probe", "lab/result", "lab/target"},
+	"wire/status":    {"internal/nearest"}, // it imports nothing
 }
 
 // folder is what stands in order for a package: the folder of the root that it is in, or itself if it is listed

@@ -218,7 +218,7 @@ var rules = []rule{
 		"none", "TLS files are read without knowing the service",
 	},
 	{"lab/databases", []string{
-		".", "internal/daemon", "internal/fault", "lab/experiment", "lab/plan", "lab/progress",
+		".", "internal/daemon", "internal/fault", "lab/experiment", "lab/plan", "lab/progress", "lab/result",
 		"system/postgres", "workload/catalog", "workload/ledger", "workload/ledger/database/**",
 		"workload/logging/database/**",
 	}, "none", "a database is found without knowing its contents"},
@@ -369,8 +369,7 @@ var rules = []rule{
 	{
 		"system/postgres/**",
 		[]string{
-			".", "internal/daemon", "internal/affinity", "internal/process", "lab/plan", "system/postgres",
-			"lab/result",
+			".", "internal/daemon", "internal/affinity", "internal/process", "system/postgres",
 		},
 		"github.com/jackc/pgx github.com/jackc/puddle github.com/pressly/goose",
 		"our server holds any database",

@@ -5,6 +5,7 @@ import (
 
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/system/postgres"
 )
 
@@ -24,7 +25,7 @@ func (d *Databases) Accounts(ctx context.Context, p plan.Plan,
 			return nil, err
 		}
 		d.close = append(d.close, func() error { return account.Close(context.WithoutCancel(ctx)) })
-		all[kind] = account
+		all[kind] = stored{account}
 		if d.private == nil {
 			continue
 		}
@@ -35,4 +36,35 @@ func (d *Databases) Accounts(ctx context.Context, p plan.Plan,
 		}
 	}
 	return all, nil
+}
+
+// stored is an account whose readings have the stored form.
+type stored struct{ account *postgres.Account }
+
+// Processes implements [experiment.Database].
+func (s stored) Processes() (*result.DatabaseProcesses, error) {
+	used, err := s.account.Processes()
+	if used == nil {
+		return nil, err
+	}
+	all := &result.DatabaseProcesses{
+		CPU: plan.Duration(used.CPU), Background: plan.Duration(used.Background), Wall: plan.Duration(used.Wall),
+		CPUs: used.CPUs,
+	}
+	if used.Storage {
+		all.Storage = &result.StorageUse{Read: used.Read, Written: used.Written}
+	}
+	return all, err
+}
+
+// Counts implements [experiment.Database].
+func (s stored) Counts(ctx context.Context) (*result.DatabaseCounts, error) {
+	counts, err := s.account.Counts(ctx)
+	if counts == nil {
+		return nil, err
+	}
+	return &result.DatabaseCounts{
+		WALBytes: counts.WALBytes, BlocksRead: counts.BlocksRead, BlocksHit: counts.BlocksHit,
+		Commits: counts.Commits, Rollbacks: counts.Rollbacks, Checkpoints: counts.Checkpoints,
+	}, err
 }

@@ -14,9 +14,29 @@ import (
 
 	"wirelab"
 	"wirelab/internal/process"
-	"wirelab/lab/plan"
-	"wirelab/lab/result"
 )
+
+// Use is what a server's processes have used so far.
+type Use struct {
+	CPU time.Duration // of all, those included that ended in between
+	// Background is the part of CPU, as far as it can be told apart, of the
+	// processes that serve no connection: checkpoints, log, vacuum.
+	Background time.Duration
+	Wall       time.Duration // since the account was opened
+	CPUs       []int         // that it may run on
+	// Read and Written are bytes from and to storage, without those that only passed
+	// through the page cache. They are known only where Storage is true: this user may not see them elsewhere.
+	Read, Written uint64
+	Storage       bool
+}
+
+// Counts is what a server counted so far. All but WALBytes and Checkpoints are of the one database that is used.
+type Counts struct {
+	WALBytes              uint64 // written to the log that makes changes last, by the whole server
+	BlocksRead, BlocksHit uint64 // that were not in its own cache, and that were
+	Commits, Rollbacks    uint64 // transactions, those that only read included
+	Checkpoints           uint64 // begun, of the whole server
+}
 
 // Account tells what a server has used so far: of its processes, where they are on this host, and of what it
 // counts itself. No matter who started the server, only a connection is needed. It is for one goroutine at a
@@ -142,7 +162,7 @@ func (a *Account) lost(ctx context.Context) {
 // they cannot be seen, and where the server ended: the next reading is of the
 // one in its place. Only clocks and counters of the kernel are read, so that
 // the server has nothing to do for it.
-func (a *Account) Processes() (*result.DatabaseProcesses, error) {
+func (a *Account) Processes() (*Use, error) {
 	if a.tree == nil {
 		return nil, nil
 	}
@@ -158,14 +178,10 @@ func (a *Account) Processes() (*result.DatabaseProcesses, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &result.DatabaseProcesses{
-		CPU: plan.Duration(used.CPU), Background: plan.Duration(a.background(used.Living)),
-		Wall: plan.Duration(time.Since(a.opened)), CPUs: cores,
-	}
-	if used.Storage {
-		all.Storage = &result.StorageUse{Read: used.Read, Written: used.Written}
-	}
-	return all, nil
+	return &Use{
+		CPU: used.CPU, Background: a.background(used.Living), Wall: time.Since(a.opened), CPUs: cores,
+		Read: used.Read, Written: used.Written, Storage: used.Storage,
+	}, nil
 }
 
 // background is what those of the living processes used that serve no
@@ -234,7 +250,7 @@ func background(title string) bool {
 // Backends hand in their counts when they have nothing to do, once a second at most, and else after ten seconds
 // of rest: so what a slice did may show in the next. [Pool.Flush] has those of a pool hand in theirs at once
 // (from version 15 on). Bytes written to the log are known without delay.
-func (a *Account) Counts(ctx context.Context) (*result.DatabaseCounts, error) {
+func (a *Account) Counts(ctx context.Context) (*Counts, error) {
 	if a.conn == nil {
 		if err := a.connect(ctx); err != nil {
 			return nil, context.Cause(ctx)
@@ -245,7 +261,7 @@ func (a *Account) Counts(ctx context.Context) (*result.DatabaseCounts, error) {
 		a.lost(context.WithoutCancel(ctx))
 		return nil, context.Cause(ctx)
 	}
-	counts := &result.DatabaseCounts{
+	counts := &Counts{
 		WALBytes: log, BlocksRead: read, BlocksHit: hit,
 		Commits: commits - min(commits, a.asked), Rollbacks: rollbacks, Checkpoints: checkpoints,
 	}

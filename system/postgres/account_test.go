@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"wirelab/internal/process"
-	"wirelab/lab/result"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 )
@@ -42,7 +41,7 @@ func TestAccount(t *testing.T) {
 	// What the kernel counts of an ended process is cut to ticks; the account's
 	// readings before it ended and after are not of the same kind.
 	const ticks = 20_000_000
-	var after *result.DatabaseProcesses
+	var after *postgres.Use
 	// A backend ends after its client, and counts again once it was waited for.
 	for began := time.Now(); time.Since(began) < time.Minute; {
 		if after, err = account.Processes(); err != nil {
@@ -58,7 +57,7 @@ func TestAccount(t *testing.T) {
 	if after.Background > after.CPU || after.Background == 0 {
 		t.Errorf("of %v the server used %v for itself", after.CPU, after.Background)
 	}
-	if after.Storage == nil {
+	if !after.Storage {
 		t.Error("storage is not known of a server that we started")
 	}
 	cpu := before.CPUs[:1]
