@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/fault"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
 	"wirelab/lab/target"
@@ -254,7 +255,7 @@ func (h *Host) child(ctx context.Context, c *hosted, order start, m *nats.Msg) {
 	}
 	starting, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	c.process, err = target.Start(starting, target.Command{Name: c.name, Path: h.Program, Args: args})
+	c.process, err = target.Start(starting, process.Command{Name: c.name, Path: h.Program, Args: args})
 	if err != nil {
 		reply(m, failed(err))
 		return
@@ -321,7 +322,7 @@ func (h *Host) listen(ctx context.Context, c *hosted, ended chan struct{}) error
 	for what, serve := range map[string]func(*nats.Msg) answer{
 		"ask": func(m *nats.Msg) answer { return h.ask(ctx, c, m) },
 		"cpu": func(*nats.Msg) answer {
-			used, err := probe.CPU(c.process.PID())
+			used, err := process.CPU(c.process.PID())
 			if err != nil {
 				return failed(err)
 			}

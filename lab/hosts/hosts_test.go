@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
@@ -31,8 +32,8 @@ func TestMain(m *testing.M) {
 }
 
 func play(args []string) {
-	_ = control.Write(os.Stdout, control.Reply{Ready: &control.Ready{Address: strings.Join(args, " ")}})
-	orders := control.NewReader[control.Order](os.Stdin)
+	_ = process.WriteLine(os.Stdout, control.Reply{Ready: &control.Ready{Address: strings.Join(args, " ")}})
+	orders := process.NewReader[control.Order](os.Stdin)
 	for {
 		order, err := orders.Read()
 		if err != nil {
@@ -51,7 +52,7 @@ func play(args []string) {
 		case order.Slice != nil:
 			reply.Slice = slice(*order.Slice)
 		}
-		if control.Write(os.Stdout, reply) != nil {
+		if process.WriteLine(os.Stdout, reply) != nil {
 			return
 		}
 	}

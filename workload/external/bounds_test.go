@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/lab/control"
+	"wirelab/internal/process"
 	"wirelab/workload/external"
 )
 
@@ -34,7 +34,7 @@ func TestManyRows(t *testing.T) { // alone, since memory is counted
 		t.Errorf("%d MiB were allocated", used>>20)
 	}
 	line, err := json.Marshal(p)
-	if err != nil || len(line) > control.LineLimit-1<<19 {
+	if err != nil || len(line) > process.LineLimit-1<<19 {
 		t.Errorf("a line of %d bytes: %v", len(line), err)
 	}
 	for _, err := range driven(t, p, "op", 100) {

@@ -18,8 +18,9 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/internal/certs"
 	"wirelab/internal/fault"
+	"wirelab/internal/process"
 	"wirelab/lab/hosts"
-	"wirelab/lab/target"
+
 	"wirelab/system/nats"
 )
 
@@ -55,7 +56,7 @@ func (f *access) listen(ctx context.Context, d *desk.Desk, address string) error
 	if err != nil {
 		return err
 	}
-	server, err := nats.Start(ctx, target.Command{Path: installed.Program}, o)
+	server, err := nats.Start(ctx, process.Command{Path: installed.Program}, o)
 	if err != nil {
 		return err
 	}
