@@ -18,7 +18,7 @@ func part(whole, i, n int) int {
 }
 
 // divide returns the i-th of n parts of a dial order. The parts together are the whole: the same calls in flight,
-// connections and arrivals. Only requests differ, since each driver draws its own.
+// connections and arrivals. Only requests differ, since each driver draws its own. Plans over hosts have calls only.
 func divide(whole control.Dial, i, n int) (control.Dial, error) {
 	d := whole
 	if n == 1 {
@@ -32,9 +32,6 @@ func divide(whole control.Dial, i, n int) (control.Dial, error) {
 	}
 	d.Loads = make([]control.Load, len(whole.Loads))
 	for k, l := range whole.Loads {
-		if l.Streams > 0 || l.Messages != (control.Messages{}) {
-			return d, wirelab.Errorf(wirelab.Unimplemented, "only calls can be divided among drivers")
-		}
 		if l.InFlight < n {
 			return d, wirelab.Errorf(wirelab.InvalidArgument,
 				"%d calls in flight cannot be divided among %d drivers: give --in-flight %d or more", l.InFlight, n, n)

@@ -58,9 +58,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 
 func TestTooLittleToDivideIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, l := range []control.Load{
-		{InFlight: 2}, {InFlight: 9, Streams: 9}, {InFlight: 9, Messages: control.Messages{Size: 1}},
-	} {
+	for _, l := range []control.Load{{InFlight: 2}, {}, {InFlight: 1, Connections: 9}} {
 		if _, err := divide(control.Dial{Loads: []control.Load{l}}, 0, 3); err == nil {
 			t.Errorf("%+v is divided among 3", l)
 		}
