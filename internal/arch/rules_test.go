@@ -337,8 +337,8 @@ var rules = []rule{
 	{
 		"lab/hosts",
 		[]string{
-			".", "internal/certs", "internal/fault", "lab/control", "lab/experiment", "lab/load", "lab/plan",
-			"lab/probe", "lab/result", "lab/target",
+			".", "internal/certs", "internal/fault", "internal/process", "lab/control", "lab/experiment", "lab/load",
+			"lab/plan", "lab/probe", "lab/result", "lab/target",
 		},
 		"github.com/nats-io/nats.go github.com/nats-io/nkeys",
 		"a host carries orders, whatever is measured",
@@ -350,6 +350,15 @@ var rules = []rule{
 		"a judgement must follow from readings alone",
 	},
 	{"lab/inject", []string{".", "internal/fault"}, "golang.org/x/sys", "it holds any call, and need not know which"},
+	{
+		"cmd/internal/fleet",
+		[]string{
+			"cmd/internal/cli", "cmd/internal/desk", "internal/certs", "internal/fault", "internal/process", "lab/doctor",
+			"lab/experiment", "lab/hosts", "lab/load", "lab/plan", "lab/probe", "lab/result", "system/nats",
+		},
+		"github.com/nats-io/nats.go github.com/spf13/cobra github.com/spf13/pflag",
+		"flags name hosts and keys, whatever is measured on them",
+	},
 	{
 		"cmd/internal/selftest",
 		[]string{

@@ -300,19 +300,26 @@ func (h *Host) hold(ctx context.Context, c *hosted, ended <-chan struct{}) strin
 			return stopped
 		case <-c.process.Done():
 			lease.Stop()
-			select {
-			case <-ended:
-				return stopped
-			case <-time.After(Lease): // whoever stops it says so when it has ended
-				return "by itself"
-			case <-ctx.Done():
-				return "the host leaves"
-			}
+			return c.end(ctx, ended)
 		case <-lease.C:
 			if c.left() <= 0 {
 				return fmt.Sprintf("its runner was silent for %v", Lease)
 			}
 		}
+	}
+}
+
+// end says why a child ended whose process has. Whoever stops a child says so only then.
+func (c *hosted) end(ctx context.Context, ended <-chan struct{}) string {
+	told := time.NewTimer(Lease)
+	defer told.Stop()
+	select {
+	case <-ended:
+		return stopped
+	case <-told.C:
+		return "by itself"
+	case <-ctx.Done():
+		return "the host leaves"
 	}
 }
 
