@@ -2,6 +2,8 @@ package hosts
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"wirelab/internal/certs"
 	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
@@ -89,10 +92,16 @@ const testKey = "a key that is long enough"
 // newLab starts NATS in this process.
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	return newLabWith(t, system.Options{})
+}
+
+func newLabWith(t *testing.T, o system.Options) *lab {
+	t.Helper()
+	o.Password, o.Directory = testKey, t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, over := make(chan string, 1), make(chan error, 1)
 	go func() {
-		over <- server.Run(ctx, system.Options{Password: testKey, Directory: t.TempDir()}, nil,
+		over <- server.Run(ctx, o, nil,
 			func(url string) { ready <- url })
 	}()
 	l := &lab{t: t, key: testKey, stop: sync.OnceFunc(func() {
@@ -427,6 +436,46 @@ func TestStrangersCannotConnect(t *testing.T) {
 		_, err := Connect(t.Context(), Access{URL: url})
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %q", url, err, says)
+		}
+	}
+}
+
+// Over TLS a server with the wrong authority is refused, and so is one that shows no certificate.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	certificate, authority, err := certs.Issue("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLabWith(t, system.Options{
+		Key:         string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})),
+		Certificate: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})),
+	})
+	secure := strings.Replace(l.url, "nats://", "tls://", 1)
+	_, another, err := certs.Issue("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, url, authority string
+		want                 bool
+	}{
+		{"trusted", secure, string(authority), true},
+		{"another authority", secure, string(another), false},
+		{"the system's authorities", secure, "", false},
+		{"no PEM", secure, "none", false},
+		{"a server without TLS", strings.Replace(newLab(t).url, "nats://", "tls://", 1), string(authority), false},
+	} {
+		nc, err := Connect(t.Context(), Access{URL: c.url, Key: testKey, Authority: c.authority})
+		if err == nil {
+			nc.Close()
+		}
+		if (err == nil) != c.want {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
