@@ -10,6 +10,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/cmd/internal/fleet"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/kind/capacity"
@@ -31,6 +32,7 @@ type capacityFlags struct {
 	rounds           int
 	json, quiet      bool
 	network          desk.NetworkFlag
+	hosts            fleet.Flags
 	secure           desk.SecureFlags
 	database         databases.Choice
 }
@@ -61,6 +63,7 @@ func newCapacityCommand(a *app) *cobra.Command {
 	desk.AddCertificateFlag(flags, &f.certificate)
 	desk.AddNameFlag(flags, &f.name)
 	f.network.Register(flags)
+	f.hosts.Register(flags)
 	f.secure.Register(flags)
 	desk.RegisterDatabase(&f.database, flags)
 	a.AddFullFlag(flags)
@@ -89,6 +92,9 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, capacity.ProbeMost)
 	}
 	if p, err = f.database.Apply(ctx, &a.Databases, a.Catalog, f.network.Apply(f.secure.Apply(p))); err != nil {
+		return err
+	}
+	if p, err = f.hosts.Use(ctx, a.Desk, p, false); err != nil {
 		return err
 	}
 	p, settings := prepare.CapacitySearch(p, objective, f.inFlight, f.rounds, f.probe)

@@ -66,7 +66,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return o.placed(err)
 	}
-	if p, err = o.hosts.Apply(p); err != nil {
+	if p, err = o.hosts.Use(ctx, a.Desk, p, o.plan); err != nil {
 		return err
 	}
 	p.Primary = metricID(p.Primary)
@@ -89,11 +89,6 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if o.plan {
 		return a.PrintJSON(p)
 	}
-	leave, err := o.hosts.Open(ctx, a.Desk, p)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	r, err := a.Measure(ctx, p, arms, o.certificate, o.quiet)
 	if err != nil {
 		return o.gate.NoWord(err)

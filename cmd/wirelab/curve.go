@@ -59,6 +59,7 @@ func newCurveCommand(a *app) *cobra.Command {
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0,
 		"length of a slice (default 1s; more at rates below 3)")
 	f.conduct.register(a, flags)
+	f.conduct.hosts.Register(flags)
 	command.MarkFlagsMutuallyExclusive("rates", "to")
 	return command
 }
@@ -86,6 +87,9 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 	f.conduct.database.Dry = f.conduct.plan
 	p, err := f.conduct.database.Apply(ctx, &a.Databases, a.Catalog, f.conduct.network.Apply(f.conduct.secure.Apply(p)))
 	if err != nil {
+		return err
+	}
+	if p, err = f.conduct.hosts.Use(ctx, a.Desk, p, f.conduct.plan); err != nil {
 		return err
 	}
 	rates, err := prepare.Levels(f.to, f.rates, f.steps)

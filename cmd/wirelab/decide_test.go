@@ -89,7 +89,7 @@ func TestDecideOnPublishedAdvice(t *testing.T) {
 	}
 	want := []string{
 		"many small calls → http1-proto. Here: it holds (throughput of http1-proto",
-		"browsers as clients → http1-proto. Here: no measurement tells",
+		"browsers as clients → http1-proto. Here: no measurement shows this",
 	}
 	for _, format := range []string{"text", "markdown", "json"} {
 		out := s.run("decide", "latest", "--format", format)

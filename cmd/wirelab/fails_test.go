@@ -73,6 +73,16 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 				"--results " + below: desk.ExitFailed,
 			},
 			"explain": with(map[string]int{}),
+			"host": {
+				"": desk.ExitUsage, "--join http://127.0.0.1": desk.ExitUsage, "--join nats://10.1.2.3": desk.ExitUsage,
+				"--join nats://127.0.0.1 --name A": desk.ExitUsage, "--join nats://127.0.0.1 --role cook": desk.ExitUsage,
+				"--join nats://127.0.0.1 --key " + absent: desk.ExitUsage,
+			},
+			"hosts": {
+				"": desk.ExitUsage, "--hosts nats://127.0.0.1:1": desk.ExitFailed, "--hosts nope": desk.ExitUsage,
+				"--hosts nats://127.0.0.1:1 --listen 127.0.0.1:0": desk.ExitUsage, "--listen nope": desk.ExitUsage,
+				"--listen 127.0.0.1:0": desk.ExitUsage,
+			},
 			"load": {
 				"nope": desk.ExitUsage, "http://127.0.0.1:1/": desk.ExitFailed,
 				"http://127.0.0.1:1/ --slo nope": desk.ExitUsage,

@@ -27,8 +27,15 @@ type Fleet struct {
 	nc *nats.Conn
 }
 
-// NewFleet returns the fleet behind a connection, which it does not close.
+// NewFleet returns the fleet behind a connection, which [Fleet.Close] closes.
 func NewFleet(nc *nats.Conn, b Build) *Fleet { return &Fleet{Build: b, nc: nc} }
+
+// Close closes the connection. A nil fleet has none.
+func (f *Fleet) Close() {
+	if f != nil {
+		f.nc.Close()
+	}
+}
 
 // gatherTime is how long hosts are waited for that answer a question to all.
 const gatherTime = 500 * time.Millisecond

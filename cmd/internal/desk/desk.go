@@ -284,7 +284,10 @@ func (d *Desk) CompleteIDs(c *cobra.Command, _ []string, _ string) ([]string, co
 }
 
 // Last closes what commands opened after a command has returned. It returns errors that are still to be reported.
-func (d *Desk) Last() error { return fault.Both(d.Unkept, d.Databases.Close()) }
+func (d *Desk) Last() error {
+	d.Fleet.Close()
+	return fault.Both(d.Unkept, d.Databases.Close())
+}
 
 // ExitCode is [ExitCodeOf], except that a result that could not be stored is always a failure. With thresholds it is
 // not exit code 1, which means only that a threshold is exceeded.

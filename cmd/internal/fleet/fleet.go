@@ -62,12 +62,18 @@ type Flags struct {
 
 // Register adds them.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.url, "hosts", "", "run on the hosts that joined at this `URL` of NATS, such as nats://127.0.0.1:4222")
+	flags.StringVar(&f.url, "hosts", "", "run on the hosts at this `URL`; wirelab hosts --help")
 	flags.StringSliceVar(&f.servers, "servers", nil, "`hosts` for servers, by name (default: all that joined as servers)")
 	flags.StringSliceVar(&f.drivers, "drivers", nil,
 		"`hosts` to divide the load among, by name (default: all that joined as drivers)")
 	flags.StringVar(&f.key, "hosts-key", "", "`file` with the key of NATS; see wirelab host")
 	flags.StringVar(&f.authority, "hosts-ca", "", "`file` with the authority that NATS's certificate is of")
+	// The help of an experiment is long. That of wirelab hosts has these.
+	for _, name := range []string{"servers", "drivers", "hosts-key", "hosts-ca"} {
+		if err := flags.MarkHidden(name); err != nil {
+			panic(err) // the flags are defined above
+		}
+	}
 }
 
 // Apply puts them into a plan.
@@ -98,22 +104,21 @@ func (f *Flags) Apply(p plan.Plan) (plan.Plan, error) {
 	return p, nil
 }
 
-// Open connects to the hosts that a plan runs on; leave is for the end. Nothing happens where it runs on none.
-func (f *Flags) Open(ctx context.Context, d *desk.Desk, p plan.Plan) (leave func(), err error) {
-	if !p.Hosts.Used() || f.url == "" {
-		return func() {}, nil
-	}
-	nc, err := f.connect(ctx, d, "wirelab runner", false)
-	if err != nil {
-		return nil, err
+// Use puts them into a plan and connects to its hosts, unless dry. The program's end closes the connection.
+func (f *Flags) Use(ctx context.Context, d *desk.Desk, p plan.Plan, dry bool) (plan.Plan, error) {
+	p, err := f.Apply(p)
+	if err != nil || dry || f.url == "" {
+		return p, err
 	}
 	build, err := ThisBuild()
 	if err != nil {
-		nc.Close()
-		return nil, err
+		return p, err
 	}
-	d.Fleet = hosts.NewFleet(nc, build)
-	return nc.Close, nil
+	nc, err := f.connect(ctx, d, "wirelab runner", false)
+	if err == nil {
+		d.Fleet = hosts.NewFleet(nc, build)
+	}
+	return p, err
 }
 
 // ThisBuild is what hosts compare with theirs.

@@ -34,11 +34,12 @@ func Hosts(d *desk.Desk) *cobra.Command {
 	f.register(c.Flags(), "hosts", "`URL` of NATS where they joined")
 	var listen string
 	c.Flags().StringVar(&listen, "listen", "", "run NATS for them at `HOST:PORT` until Ctrl-C, instead of listing")
-	c.MarkFlagsOneRequired("hosts", "listen")
-	c.MarkFlagsMutuallyExclusive("hosts", "listen")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if listen != "" {
+		switch {
+		case (f.url == "") == (listen == ""):
+			return cli.Usage("give --hosts URL to list who joined, or --listen HOST:PORT to run NATS for them")
+		case listen != "":
 			return f.listen(c.Context(), d, listen)
 		}
 		nc, err := f.connect(c.Context(), d, "wirelab hosts", false)

@@ -52,8 +52,8 @@ func lateness(percent string) *regexp.Regexp {
 		` % of calls were made up to (\S+) after they were due, which moved that quantile by ([0-9.]+ %)`)
 }
 
-// reworded returns a text of an earlier version in the words of today.
-func reworded(text string) string {
+// Reworded returns a text of an earlier version in the words of today.
+func Reworded(text string) string {
 	for _, r := range rewordings {
 		text = r.was.ReplaceAllString(text, r.is)
 	}
@@ -65,8 +65,8 @@ func reworded(text string) string {
 // it, and is compared.
 func sameLines(stored, computed []any) bool {
 	s, c := running(stored), running(computed)
-	was, is := strings.Fields(reworded(s)), strings.Fields(c)
-	if reworded(s) == s { // nothing of it is in other words
+	was, is := strings.Fields(Reworded(s)), strings.Fields(c)
+	if Reworded(s) == s { // nothing of it is in other words
 		return false
 	}
 	return slices.EqualFunc(was, is, func(w, i string) bool { return w == i || i == "–" && number.MatchString(w) })

@@ -7,7 +7,7 @@ func TestUnitsOfNothing(t *testing.T) {
 	t.Parallel()
 	const was, is = "20/s – –ns –/s –ms† | –kB | 5–10 s, 10–20 Bytes, –Box", "20/s – – – –† | – | 5–10 s, 10–20 " +
 		"Bytes, –Box"
-	if got := reworded(was); got != is {
+	if got := Reworded(was); got != is {
 		t.Errorf("%q, want %q", got, is)
 	}
 	if !sameLines([]any{"20/s  –    –ns  5"}, []any{"20/s  –      –  5"}) ||
@@ -34,7 +34,7 @@ func TestEarlierSentences(t *testing.T) {
 		"gRPC × JSON cannot be estimated: no arm has it, and it remains after correction for all comparisons made.",
 	}
 	if !sameLines(was, is) {
-		t.Errorf("%q is not %q", reworded(running(was)), running(is))
+		t.Errorf("%q is not %q", Reworded(running(was)), running(is))
 	}
 	is[1] = "  → log-grpc (20.2 ms); 2 of them cannot be told apart"
 	if sameLines(was, is) {

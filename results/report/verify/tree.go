@@ -59,7 +59,7 @@ func walk(path string, stored, computed any, tell func(Difference)) {
 			return
 		}
 	case string:
-		if c, ok := computed.(string); ok && (s == c || reworded(s) == c) {
+		if c, ok := computed.(string); ok && (s == c || Reworded(s) == c) {
 			return
 		}
 	default:
