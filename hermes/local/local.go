@@ -304,7 +304,7 @@ func (n *Node) Ready() json.RawMessage {
 // Err tells how the node ended, by itself or by another process; nil while it runs, where it ended well, and
 // after Kill and Stop.
 func (n *Node) Err() error {
-	how, _ := n.now.Ended()
+	_, how := n.now.Ended()
 	return how
 }
 

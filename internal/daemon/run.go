@@ -66,24 +66,24 @@ func (r *Run[P]) Done() <-chan struct{} {
 }
 
 // Ended reports whether the server has ended though we did not end it, and how: nil where it reported no error.
-func (r *Run[P]) Ended() (how error, ended bool) {
+func (r *Run[P]) Ended() (ended bool, how error) {
 	var none P
 	p := r.Now()
 	if p == none {
-		return nil, false
+		return false, nil
 	}
 	select {
 	case <-p.Done():
-		return p.Err(), true
+		return true, p.Err()
 	default:
-		return nil, false
+		return false, nil
 	}
 }
 
 // Err is nil while the server runs and after we ended it. If it ended otherwise, Err tells how, with the server's
 // title and last words. An end without an error is an error too, Unavailable: no one told the server to end.
 func (r *Run[P]) Err(title string, words func() string) error {
-	switch how, ended := r.Ended(); {
+	switch ended, how := r.Ended(); {
 	case !ended:
 		return nil
 	case how == nil:

@@ -45,7 +45,7 @@ func TestRunOfAServer(t *testing.T) {
 		if now.PID() != 7 || now.Now() != p || now.Err("Shop", words) != nil {
 			t.Errorf("%s: while it runs: %d, %v", c.name, now.PID(), now.Err("Shop", words))
 		}
-		if _, ended := now.Ended(); ended {
+		if ended, _ := now.Ended(); ended {
 			t.Errorf("%s: it has ended while it runs", c.name)
 		}
 		close(p.done)
@@ -53,7 +53,7 @@ func TestRunOfAServer(t *testing.T) {
 		if err := now.Err("Shop", words); err == nil || err.Error() != c.want || status.CodeOf(err) != c.coded {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
-		if how, ended := now.Ended(); !ended || !errors.Is(how, c.how) {
+		if ended, how := now.Ended(); !ended || !errors.Is(how, c.how) {
 			t.Errorf("%s: it ended %v, %v", c.name, ended, how)
 		}
 		if now.Take() != p || now.Err("Shop", words) != nil || now.Done() != nil {

@@ -204,7 +204,7 @@ func TestStreamsThatEndEarly(t *testing.T) {
 func TestStreamsAreCheckedBeforeTheyAreWarmedUp(t *testing.T) {
 	t.Parallel()
 	order := dial(control.Load{Kind: plan.Held, Operation: "Hush", Streams: 2, Rate: 10, Connections: 1})
-	if r := drive(t, cell(false, nil), order); !strings.Contains(r[1].Error, "is no feed") {
+	if r := drive(t, cell(false, nil), order); !strings.Contains(r[1].Error, "is not a feed") {
 		t.Errorf("%+v", r[1])
 	}
 	if _, err := holding(t, feedCell(hummer{n: 0}), held(2, 1000, 0.5), 300*time.Millisecond); err != nil {

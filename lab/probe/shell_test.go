@@ -5,7 +5,6 @@ import (
 	"io"
 	"os/exec"
 	"testing"
-	"time"
 )
 
 // shell is a shell that runs a script and answers lines with lines.
@@ -13,24 +12,6 @@ type shell struct {
 	*exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Scanner
-}
-
-func startShell(t *testing.T, script string) *shell {
-	t.Helper()
-	s := &shell{Cmd: exec.CommandContext(t.Context(), "sh", "-c", script)}
-	var err error
-	if s.in, err = s.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.out = bufio.NewScanner(out)
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // ask sends a line and waits for the answer.
@@ -48,17 +29,6 @@ func (s *shell) answer(t *testing.T) string {
 		t.Fatal("the shell said nothing:", s.out.Err())
 	}
 	return s.out.Text()
-}
-
-// end closes the shell's input and returns what it and its children used, as
-// the kernel tells the one who waited for it.
-func (s *shell) end(t *testing.T) time.Duration {
-	t.Helper()
-	s.in.Close()
-	if err := s.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	return s.ProcessState.UserTime() + s.ProcessState.SystemTime()
 }
 
 // burn is work for a shell, of some tens of milliseconds.

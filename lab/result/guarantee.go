@@ -6,9 +6,9 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// DeliveryGuarantee says how an arm that is a pipeline hands an entry on, and so what a success guarantees to the
-// caller. The zero value is a pipeline without a broker, or no pipeline: the success then comes from the service that
-// stores the entry.
+// Guarantee is a delivery guarantee: how an arm that is a pipeline hands an entry on, and so what a success
+// guarantees to the caller. The zero value is a pipeline without a broker, or no pipeline: the success then comes from
+// the service that stores the entry.
 type Guarantee struct {
 	// Broker is the product that entries pass through, such as "RabbitMQ"; "" is none.
 	Broker string `json:"broker,omitempty"`

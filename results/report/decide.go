@@ -150,14 +150,14 @@ func Decisions(r *result.Result, a *claim.Analysis, outages []Outage) []Decision
 	var tables []DecisionTable
 	for i := range a.Loads {
 		l := &a.Loads[i]
-		if len(l.Contests) == 0 || InCurve(a, l.Load) || Empty(l) {
+		if len(l.Rankings) == 0 || InCurve(a, l.Load) || Empty(l) {
 			continue
 		}
 		t := DecisionTable{
 			Title: LoadName(r.Plan, l.Load), Load: l.Load, Conditions: conditions(r, a, l),
 			Method: decisionMethod(r, l),
 		}
-		for _, c := range l.Contests {
+		for _, c := range l.Rankings {
 			t.Rows = append(t.Rows, contested(r, l, c))
 		}
 		if l.Open {
@@ -188,7 +188,7 @@ func needs(id string) string {
 }
 
 // contested returns the row of one metric.
-func contested(r *result.Result, l *claim.LoadAnalysis, c claim.Contest) Decision {
+func contested(r *result.Result, l *claim.LoadAnalysis, c claim.Ranking) Decision {
 	m, _ := rank.ContestMetric(c.Metric) // the ranking was made from a known metric
 	d := Decision{Need: needs(c.Metric), Metric: c.Metric, State: string(c.All.State), First: []Way{}}
 	var values []float64
@@ -256,7 +256,7 @@ func gatedBy(m metric.Metric) metric.Metric {
 }
 
 // ordered returns the arms that have a figure, the best first.
-func ordered(c claim.Contest, m metric.Metric) []int {
+func ordered(c claim.Ranking, m metric.Metric) []int {
 	var arms []int
 	for a, e := range c.Entrants {
 		if e.Estimate.Known {
@@ -293,7 +293,7 @@ func decided(m metric.Metric) worded {
 }
 
 // leads says which way is first, and by how much.
-func leads(c claim.Contest, p claim.Leaders, m metric.Metric, way func(int) Way) string {
+func leads(c claim.Ranking, p claim.Leaders, m metric.Metric, way func(int) Way) string {
 	var ways []string
 	for _, arm := range p.First {
 		w, text := way(arm), ""
@@ -319,7 +319,7 @@ func leads(c claim.Contest, p claim.Leaders, m metric.Metric, way func(int) Way)
 }
 
 // marginOf is the margin of equivalence within which the first ways are alike.
-func marginOf(c claim.Contest, p claim.Leaders) float64 {
+func marginOf(c claim.Ranking, p claim.Leaders) float64 {
 	for _, arm := range p.First {
 		if d := c.Entrants[arm].Behind; d != nil {
 			return d.Margin
@@ -432,7 +432,7 @@ func decisionMethod(r *result.Result, l *claim.LoadAnalysis) string {
 		"every round, interval and sign-flip test agree, the difference is at least %s, and it remains after Holm's "+
 		"correction over the pairs of its row and Benjamini and Hochberg's over the whole table. Ways that cannot be "+
 		"told apart from the first are named with it. Intervals are 95 %%.", given(Practical(r)))
-	if slices.ContainsFunc(l.Contests, func(c claim.Contest) bool {
+	if slices.ContainsFunc(l.Rankings, func(c claim.Ranking) bool {
 		return slices.ContainsFunc(c.Entrants, func(e claim.Entry) bool { return !e.Durable })
 	}) {
 		text += " " + earlyMark + " answers before the entry is durable, or that is not known."

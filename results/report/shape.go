@@ -77,8 +77,8 @@ func ShapeOf(k plan.Kind) Shape {
 // plainShape is the shape of a kind that has no own: its words are those of its checks, and all its metrics are shown.
 func plainShape(k *kind.Kind) Shape {
 	return Shape{
-		Sends: k.Manner.Things, Done: Titled(k.Manner.Things), Right: k.Manner.Replies + " right",
-		Checked: Titled(k.Manner.Replies), paced: plan.Load.Pace, limited: callLimited,
+		Sends: k.Things, Done: Titled(k.Things), Right: k.Replies + " right",
+		Checked: Titled(k.Replies), paced: plan.Load.Pace, limited: callLimited,
 		main: func(l *claim.LoadAnalysis) []string {
 			ids := []string{l.Primary}
 			for _, m := range k.Metrics() {

@@ -106,7 +106,7 @@ func Summarise(r *result.Result, a *claim.Analysis, j *threshold.Judgement) Summ
 	s.Refused = append(s.Refused, DifferNotes(r)...)
 	s.key(loads)
 	s.trust(loads)
-	s.Next = next(r, a, loads)
+	s.Next = next(r, loads)
 	return s.Summary
 }
 
@@ -339,7 +339,7 @@ func notes(r *result.Result, loads []*claim.LoadAnalysis) int {
 }
 
 // next returns what to do after reading a result.
-func next(r *result.Result, a *claim.Analysis, loads []*claim.LoadAnalysis) []Step {
+func next(r *result.Result, loads []*claim.LoadAnalysis) []Step {
 	id := r.ID
 	if id == "" {
 		return nil

@@ -131,7 +131,7 @@ func ThisBuild() (hosts.Build, error) {
 	if err != nil {
 		return hosts.Build{}, fmt.Errorf("this program: %w", err)
 	}
-	defer program.Close()
+	defer func() { _ = program.Close() }() // it was only read
 	sum := sha256.New()
 	if _, err := io.Copy(sum, program); err != nil {
 		return hosts.Build{}, fmt.Errorf("this program: %w", err)

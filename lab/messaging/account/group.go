@@ -144,6 +144,7 @@ type Times struct {
 	Last            int64           // the latest arrival of all, on the run's clock
 }
 
+// Times returns them, as they are now.
 func (a *ConsumerGroup) Times() Times {
 	a.mu.Lock()
 	defer a.mu.Unlock()

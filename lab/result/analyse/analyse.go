@@ -76,6 +76,6 @@ func analyseLoad(g grid.Grid, l int) claim.LoadAnalysis {
 	effect.Settle(g.Result.Plan, found.Rows)
 	effect.Rank(g, &found)
 	found.Libraries = libraries(g, &found)
-	found.Contests = rank.Find(g, &found)
+	found.Rankings = rank.Find(g, &found)
 	return found
 }

@@ -14,11 +14,11 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// contest is a ranking of a result's only load.
-func contest(t *testing.T, r *result.Result, metric string) claim.Contest {
+// ranking is a ranking of a result's only load.
+func ranking(t *testing.T, r *result.Result, metric string) claim.Ranking {
 	t.Helper()
-	all := analyse.Result(r).Loads[0].Contests
-	i := slices.IndexFunc(all, func(c claim.Contest) bool { return c.Metric == metric })
+	all := analyse.Result(r).Loads[0].Rankings
+	i := slices.IndexFunc(all, func(c claim.Ranking) bool { return c.Metric == metric })
 	if i < 0 {
 		t.Fatalf("no contest of %s among %d", metric, len(all))
 	}
@@ -61,7 +61,7 @@ func TestLeaders(t *testing.T) {
 		{"six rounds bear no claim, however large", 6, []int{500, 900}, claim.LeadersFew, nil, -1, 0},
 		{"one has nobody to be before", 12, []int{500}, claim.LeaderAlone, []int{0}, -1, 0},
 	} {
-		got := contest(t, ways(c.rounds, 9, c.answers...), plan.ResponseP50).All
+		got := ranking(t, ways(c.rounds, 9, c.answers...), plan.ResponseP50).All
 		if got.State != c.state || got.Next != c.next || c.first != nil && !slices.Equal(got.First, c.first) {
 			t.Errorf("%s: %+v", c.why, got)
 		}
@@ -71,10 +71,10 @@ func TestLeaders(t *testing.T) {
 			t.Errorf("%s: lead %+v, want a ratio of about %.2f", c.why, got.Lead, c.ratio)
 		}
 	}
-	if few := contest(t, ways(6, 9, 500, 900), plan.ResponseP50).All; few.Needed != claim.MinRounds {
+	if few := ranking(t, ways(6, 9, 500, 900), plan.ResponseP50).All; few.Needed != claim.MinRounds {
 		t.Errorf("needs %d rounds", few.Needed)
 	}
-	if alike := contest(t, ways(14, 9, 900, 700, 701), plan.ResponseP50).All; len(alike.First) != 2 ||
+	if alike := ranking(t, ways(14, 9, 900, 700, 701), plan.ResponseP50).All; len(alike.First) != 2 ||
 		slices.Contains(alike.First, 0) {
 		t.Errorf("alike: %+v", alike)
 	}
@@ -92,7 +92,7 @@ func TestLeadersUndecided(t *testing.T) {
 			}
 		}
 	}
-	got := contest(t, r, rank.PipelineCPU)
+	got := ranking(t, r, rank.PipelineCPU)
 	if got.All.State != claim.LeadersShared || len(got.All.First) != 2 || slices.Contains(got.All.First, 2) ||
 		got.All.Lead != nil {
 		t.Errorf("%+v", got.All)
@@ -107,7 +107,7 @@ func TestLeadersUndecided(t *testing.T) {
 // shown next to it.
 func TestLeadersOfDurableArms(t *testing.T) {
 	t.Parallel()
-	got := contest(t, ways(12, 2, 900, 700, 500), plan.ResponseP50)
+	got := ranking(t, ways(12, 2, 900, 700, 500), plan.ResponseP50)
 	if got.All.State != claim.LeaderClear || got.All.First[0] != 2 || got.Entrants[2].Durable ||
 		!got.Entrants[0].Durable {
 		t.Fatalf("%+v", got)
@@ -116,7 +116,7 @@ func TestLeadersOfDurableArms(t *testing.T) {
 		d.Lead.Ratio < 1.2 {
 		t.Errorf("of the durable: %+v", d)
 	}
-	if all := contest(t, ways(12, 9, 900, 700), plan.ResponseP50); all.Durable != nil {
+	if all := ranking(t, ways(12, 9, 900, 700), plan.ResponseP50); all.Durable != nil {
 		t.Errorf("all are durable, and %+v", all.Durable)
 	}
 }
@@ -139,24 +139,24 @@ func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 			Guarantee: resulttest.Queued("RabbitMQ", "quorum", false),
 		},
 	)
-	for _, c := range analyse.Result(r).Loads[0].Contests {
+	for _, c := range analyse.Result(r).Loads[0].Rankings {
 		if c.Entrants[0].Estimate.Known || c.Entrants[0].Estimate.Why == "" || slices.Contains(c.All.First, 0) {
 			t.Errorf("%s: entries are missing, and %+v", c.Metric, c.Entrants[0])
 		}
 	}
-	if rate := contest(t, r, rank.StoredRate); rate.All.First[0] != 1 || rate.All.State != claim.LeaderClear {
+	if rate := ranking(t, r, rank.StoredRate); rate.All.First[0] != 1 || rate.All.State != claim.LeaderClear {
 		t.Errorf("who answers sooner and stores a second later stores most: %+v", rate.All)
 	}
-	if told := contest(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "nobody confirms its entries" ||
+	if told := ranking(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "nobody confirms its entries" ||
 		told.All.State != claim.LeaderAlone {
 		t.Errorf("unconfirmed: %+v", told)
 	}
 	open := analyse.Result(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64},
-		resulttest.Way{Name: "log-a", Answer: 5e5, CPU: 1e5})).Loads[0].Contests
-	if len(open) != 6 || slices.ContainsFunc(open, func(c claim.Contest) bool { return c.Metric == rank.StoredRate }) {
+		resulttest.Way{Name: "log-a", Answer: 5e5, CPU: 1e5})).Loads[0].Rankings
+	if len(open) != 6 || slices.ContainsFunc(open, func(c claim.Ranking) bool { return c.Metric == rank.StoredRate }) {
 		t.Errorf("an open loop's rate was given, and %d contests", len(open))
 	}
-	if all := analyse.Result(resulttest.Closed()).Loads[0].Contests; all != nil {
+	if all := analyse.Result(resulttest.Closed()).Loads[0].Rankings; all != nil {
 		t.Error("calls that nobody follows are ways to hand an entry on")
 	}
 }
@@ -181,7 +181,7 @@ func TestAlikeWaysAreRarelyToldApart(t *testing.T) {
 				}
 			}
 		}
-		for _, e := range contest(t, r, rank.PipelineCPU).Entrants {
+		for _, e := range ranking(t, r, rank.PipelineCPU).Entrants {
 			if e.Behind != nil && (e.Behind.Verdict == claim.Worse || e.Behind.Verdict == claim.Better) {
 				claims++
 				break

@@ -43,7 +43,7 @@ type LoadAnalysis struct {
 	Libraries []Library `json:"libraries,omitempty"`
 	// Rankings say which arm is first by which metric. They are nil unless the entries of all arms were tracked until
 	// they were stored.
-	Contests []Contest `json:"contests,omitempty"`
+	Rankings []Ranking `json:"contests,omitempty"`
 }
 
 // ArmState describes an arm under a load, apart from its figures.

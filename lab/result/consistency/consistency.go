@@ -180,7 +180,10 @@ func (c *consistency) drivers(r *result.Result, path string, t *result.Trial) {
 		name     string
 		sum, all uint64
 	}{
-		{"planned", planned, t.Planned}, {"sent", sent, t.Sent}, {"ok", ok, t.OK}, {"late", late, t.Late},
+		{"planned", planned, t.Planned},
+		{"sent", sent, t.Sent},
+		{"ok", ok, t.OK},
+		{"late", late, t.Late},
 		{"unsent", unsent, t.Unsent},
 	} {
 		if sum.sum != sum.all {

@@ -46,7 +46,7 @@ func plainLook(k *kind.Kind) look {
 	plain := look{
 		cpu: none, bytes: none, title: "Times, by percentile",
 		caption: func(bool) string {
-			return "With the interval from leaving out each round. Grey: fewer than 100 " + k.Manner.Things +
+			return "With the interval from leaving out each round. Grey: fewer than 100 " + k.Things +
 				" lie beyond. Dotted: the same driver before a server that does nothing."
 		},
 		stages: func() []stage { return nil },

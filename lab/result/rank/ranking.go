@@ -30,22 +30,22 @@ const (
 const ContestLimit = 16
 
 // contested returns the metrics of rankings, each with the metric whose gates apply to it.
-func contested(open bool) []contest {
-	var all []contest
+func contested(open bool) []ranking {
+	var all []ranking
 	for _, id := range []string{plan.ResponseP50, plan.ResponseP99, plan.ConfirmedP50, plan.StoredP50, plan.StoredP99} {
 		m, _ := kinds.MetricByID(id) // they exist
-		all = append(all, contest{metric: m, gated: m})
+		all = append(all, ranking{metric: m, gated: m})
 	}
 	speed, _ := kinds.MetricByID(plan.Throughput)
 	if !open {
-		all = append(all, contest{metric: metric.Metric{
+		all = append(all, ranking{metric: metric.Metric{
 			ID: StoredRate, Title: "entries stored per second", Short: "stored/s", Dimension: metric.Frequency,
 			Higher: true,
 			Gain:   "more", Loss: "fewer", Closed: true, Take: storedRate,
 		}, gated: speed})
 	}
 	cost, _ := kinds.MetricByID(plan.ServerCPU)
-	return append(all, contest{metric: metric.Metric{
+	return append(all, ranking{metric: metric.Metric{
 		ID: PipelineCPU, Title: "CPU of all processes per entry", Short: "CPU/entry", Dimension: metric.Time,
 		Gain: "cheaper", Loss: "costlier", Closed: true, Open: true, Take: pipelineCPU,
 	}, gated: cost})
@@ -82,10 +82,10 @@ func pipelineCPU(t *result.Trial) (float64, bool) {
 	return metric.PerCall(metric.BackendCPU)(t)
 }
 
-// contest is a ranking that is being computed.
-type contest struct {
+// ranking is a ranking that is being computed.
+type ranking struct {
 	metric, gated metric.Metric
-	found         claim.Contest
+	found         claim.Ranking
 	pairs         []versus
 }
 
@@ -102,7 +102,7 @@ type versus struct {
 // Claims are corrected in two ways, and must pass both: by [stat.Holm] over the pairs of a metric, since each metric
 // is a separate question, and by [stat.BenjaminiHochberg] over all pairs of all metrics, since they are shown in one
 // table.
-func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Contest {
+func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Ranking {
 	if of := kinds.Named(load.Kind).Ranked; of == nil || !of(load) || len(load.Arms) > ContestLimit {
 		return nil
 	}
@@ -120,7 +120,7 @@ func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Contest {
 	for i, adjusted := range stat.BenjaminiHochberg(p) {
 		every[i].Adjusted = adjusted
 	}
-	var found []claim.Contest
+	var found []claim.Ranking
 	for i := range all {
 		judge(&all[i], g.Result.Plan)
 		found = append(found, conclude(&all[i], g.Result))
@@ -129,7 +129,7 @@ func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Contest {
 }
 
 // compare computes every arm's figure, and every pair's difference.
-func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
+func compare(c *ranking, g grid.Grid, load *claim.LoadAnalysis) {
 	c.found.Metric, c.found.Alpha = c.metric.ID, effect.Alpha(g.Result.Plan, c.metric.ID == load.Primary)
 	var known []int
 	for a := range load.Arms {
@@ -162,7 +162,7 @@ func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
 }
 
 // judge gives each pair its verdict. Adjusted already has the correction over all metrics.
-func judge(c *contest, p plan.Plan) {
+func judge(c *ranking, p plan.Plan) {
 	var known []versus
 	var raw []float64
 	for _, v := range c.pairs {
@@ -179,7 +179,7 @@ func judge(c *contest, p plan.Plan) {
 }
 
 // conclude decides which arms are first.
-func conclude(c *contest, r *result.Result) claim.Contest {
+func conclude(c *ranking, r *result.Result) claim.Ranking {
 	var known []int
 	for a, e := range c.found.Entrants {
 		if e.Estimate.Known {
@@ -202,7 +202,7 @@ func conclude(c *contest, r *result.Result) claim.Contest {
 }
 
 // leaders decides which of some arms are first. All of them must have a figure.
-func leaders(c *contest, arms []int) claim.Leaders {
+func leaders(c *ranking, arms []int) claim.Leaders {
 	p := claim.Leaders{State: claim.LeadersShared, First: []int{}, Next: -1}
 	switch len(arms) {
 	case 0:
@@ -249,7 +249,7 @@ func leaders(c *contest, arms []int) claim.Leaders {
 }
 
 // tooFew is the number of rounds that a claim about any two of the arms needs, if all pairs lack them; otherwise 0.
-func tooFew(c *contest, arms []int) int {
+func tooFew(c *ranking, arms []int) int {
 	needed := 0
 	for i, a := range arms {
 		for _, b := range arms[i+1:] {
@@ -263,7 +263,7 @@ func tooFew(c *contest, arms []int) int {
 	return needed
 }
 
-func alike(c *contest, arms []int) bool {
+func alike(c *ranking, arms []int) bool {
 	for i, a := range arms {
 		for _, b := range arms[i+1:] {
 			if between(c, a, b).Verdict != claim.Equivalent {
@@ -275,7 +275,7 @@ func alike(c *contest, arms []int) bool {
 }
 
 // between is the difference of arm b from arm a.
-func between(c *contest, a, b int) *claim.Difference {
+func between(c *ranking, a, b int) *claim.Difference {
 	for _, v := range c.pairs {
 		switch {
 		case v.a == a && v.b == b:

@@ -2,7 +2,7 @@ package claim
 
 // Ranking has every arm's figure of one metric, with each pair of arms compared. It says which arm is first, and
 // which cannot be distinguished from the first.
-type Contest struct {
+type Ranking struct {
 	// Metric is the id of one of the metrics, or [rank.StoredRate] or [rank.PipelineCPU].
 	Metric string  `json:"metric"`
 	Alpha  float64 `json:"alpha"`
