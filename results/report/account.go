@@ -286,7 +286,7 @@ func StepTable(l *claim.LoadAnalysis) *block.Table {
 	t := &block.Table{
 		ID: "steps", Title: "What each step takes",
 		Caption: "Times of each call of a chain, of the chains that came back right, from when its request was sent " +
-			"until its whole reply had come. The share is of the time of all chains; what is missing to 100 % passes " +
+			"until its whole reply had come. The share is of the time of all chains; the rest up to 100 % passes " +
 			"in the " +
 			"load generator, between one reply and the next request.",
 		Columns: block.Columns("arm", "step", ">p50", ">p90", ">p99", ">share"),

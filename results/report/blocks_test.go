@@ -19,7 +19,7 @@ import (
 )
 
 var update = flag.Bool("update", false,
-	"write what is got into testdata; understand the difference before committing it")
+	"write the present output into testdata; understand the difference before committing it")
 
 // What reports say of each kind of result is as it was looked at: once, for every form. Forms have tests of their
 // layout, and one that they leave nothing out.

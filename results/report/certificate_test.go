@@ -81,7 +81,7 @@ func TestEveryReportHasTheCertificate(t *testing.T) {
 			t.Errorf("%s lacks %q:\n%.2000s", name, form.want, with.String())
 		}
 		if name != "csv" && strings.Contains(without.String(), form.want) {
-			t.Errorf("%s has one that nobody made", name)
+			t.Errorf("%s has a calibration although the result has none", name)
 		}
 	}
 	var table strings.Builder

@@ -40,12 +40,12 @@ func TestDatabaseLine(t *testing.T) {
 			"PostgreSQL 15.18, its processes not seen, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 " +
 				"inside the server (grpc,db=embedded)",
 		},
-		"somebody else's": {
+		"another user's": {
 			anywhere,
 			"PostgreSQL 15.18 that may run on any CPU, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 " +
 				"inside the server (grpc,db=embedded)",
 		},
-		"beside memory": {
+		"next to memory": {
 			partly,
 			"PostgreSQL 15.18 on CPU 0, pools of 16 connections (http1-proto and grpc); memory (grpc,db=embedded)",
 		},
@@ -68,7 +68,7 @@ func TestDatabaseColumns(t *testing.T) {
 	for _, c := range report.Counts(&l) {
 		ids = append(ids, c.ID)
 		if c.Cells[0].Known {
-			t.Errorf("%s is told of an arm that gave a wrong reply", c.ID)
+			t.Errorf("%s is known for an arm that gave a wrong reply", c.ID)
 		}
 		if c.Cells[2].Known || c.Cells[2].Text != report.Absent {
 			t.Errorf("%s of an embedded database is %q", c.ID, c.Cells[2].Text)
@@ -86,8 +86,8 @@ func TestDatabaseColumns(t *testing.T) {
 	}
 }
 
-// The database's own upkeep is in its CPU time, and so it is said where it is
-// more than a little.
+// The CPU time of a database includes its own maintenance. So the report shows
+// the maintenance where it is more than a little.
 func TestMaintenanceIsShown(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Ledger()
@@ -116,7 +116,7 @@ func TestMaintenanceIsShown(t *testing.T) {
 	}
 }
 
-// The sentence of a load that the database's CPU decides has words of its own.
+// A load that the database's CPU decides has its own sentence.
 func TestDatabaseDecides(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{

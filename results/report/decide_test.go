@@ -81,9 +81,9 @@ func TestDecisions(t *testing.T) {
 		"log-nats° answers before NATS JetStream 2.15.2 has confirmed anything")
 }
 
-// Too few rounds put nobody first; one way has nothing to be compared with; what
-// lost an entry has no figure; an open loop asks for no rate; other experiments
-// have no such table.
+// With too few rounds no way is first. A single way has nothing to be compared with.
+// A way that lost an entry has no figure. An open loop asks for no rate. Other
+// experiments have no such table.
 func TestDecisionsWhereThereIsLittle(t *testing.T) {
 	t.Parallel()
 	_, few := decisions(resulttest.FourWays(6))

@@ -124,7 +124,7 @@ func LoadBlocks(r *result.Result, l *claim.LoadAnalysis) []block.Block {
 // DecisionBlocks returns a table of which way to use when.
 func DecisionBlocks(t DecisionTable) []block.Block {
 	rows := &block.Table{
-		ID: "decisions", Columns: block.Columns("what is wanted", "first", "behind", "no figure", "to know",
+		ID: "decisions", Columns: block.Columns("goal", "first", "behind", "no figure", "to know",
 			"holds for"),
 	}
 	rows.Columns[5].Short = "for"

@@ -56,9 +56,9 @@ func messageMain(l *claim.LoadAnalysis) []string {
 	return append(ids, plan.ResponseP50, plan.DeliveredP50, plan.DeliveredP99, plan.DrainRate, plan.ServerCPU)
 }
 
-// messageColumns are the account of the messages of arms, over all rounds; none
-// where nothing was measured. Of what is rare, and of what is no fault of a broker's,
-// there is a column only where an arm has some.
+// messageColumns are the account of the messages of arms, over all rounds. There are
+// none where nothing was measured. Rare events, and those that are no fault of a
+// broker's, have a column only where an arm has some.
 func messageColumns(l *claim.LoadAnalysis) []armColumn {
 	if Empty(l) {
 		return nil
@@ -461,7 +461,7 @@ func askedOfBrokers(r *result.Result) []Fact {
 		asked = append(asked, "their disk is of memory, so that it can be filled: no time here is a disk's")
 	}
 	if r.Plan.Plays(plan.Partition) {
-		asked = append(asked, "each node is on a host of its own, in a network namespace")
+		asked = append(asked, "each node is on its own host, in a network namespace")
 	}
 	return []Fact{{Name: "brokers", Text: strings.Join(append([]string{nodes}, asked...), "; ")}}
 }

@@ -80,7 +80,7 @@ func TestEarlyArmsAreMarkedEverywhere(t *testing.T) {
 	}
 }
 
-// An arm of which nobody knows when it acknowledges is not taken for one that waits.
+// An arm whose time of acknowledgement is unknown is not taken for one that waits.
 func TestUnknownAcknowledgementsAreMarked(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Messages()
@@ -144,8 +144,8 @@ func TestEarlyArmsInData(t *testing.T) {
 	}
 }
 
-// The account has a column for each fault that always counts, and for what is
-// excused or rare only where an arm has some.
+// The account has a column for each fault that always counts. Excused or rare
+// events have a column only where an arm has some.
 func TestMessageColumns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -273,7 +273,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// A published rate of messages stands beside messages acknowledged per second.
+// A published rate of messages is compared with messages acknowledged per second.
 func TestPublishedMessages(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Messages()
@@ -288,7 +288,7 @@ func TestPublishedMessages(t *testing.T) {
 	}
 }
 
-// Loads of messages are told in words of their own.
+// Reports describe loads of messages in words for messages.
 func TestWordsOfMessages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

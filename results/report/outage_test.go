@@ -23,8 +23,8 @@ func outage(path, fault string) report.Outage {
 	}
 }
 
-// What was not run says which command would, with the queue and the database of
-// the way; what was run is told and never ranked.
+// For an outage that was not run, the row says which command would run it, with the queue
+// and the database of the way. An outage that was run is described and never ranked.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	r := resulttest.FourWays(2)
@@ -75,7 +75,7 @@ func TestFailures(t *testing.T) {
 	contains(t, "burst", burst.Says, "log-rpc° is none of the arms above", "which were not promised to be kept",
 		"of the whole run with its 3 faults", "interrupted")
 	if _, usual := rows["burst=10x5s"]; usual {
-		t.Error("a burst that was run stands beside the one that was not")
+		t.Error("a burst that was run has also the row of one that was not")
 	}
 }
 

@@ -66,7 +66,7 @@ func TestPipelinesAreTold(t *testing.T) {
 		}
 	}
 	if columns[4][2] == report.Absent {
-		t.Error("a database of its own is not counted")
+		t.Error("the separate database of an arm is not counted")
 	}
 	// An arm that lost an entry did less work: it has no figure.
 	if got := columns[0][3]; got != report.Absent || !strings.Contains(p.Why[2], "1 accepted and never stored") {
@@ -103,8 +103,8 @@ func TestNoUnitOfNothing(t *testing.T) {
 	}
 }
 
-// An arm is named with what its queue promises, for a broker that confirms what
-// is only in memory is another one.
+// The name of an arm includes the promise of its queue: a broker that confirms entries
+// which are only in memory is a different arm.
 func TestArmsNameTheirQueues(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Pipeline()

@@ -108,7 +108,7 @@ func partOf(r *result.Result, a *claim.Analysis, title string) []string {
 	return nil
 }
 
-// Unequal connections are told by what was held, and one run by the rounds there were.
+// Unequal connections are found from the connections held, and a single run from the number of rounds.
 func TestFlawsFollowWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	figure := func(arm string) plan.Published {
@@ -144,12 +144,13 @@ func TestFlawsFollowWhatWasCounted(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 	r.Rounds = r.Rounds[:1]
-	if line := look(r, "Flaws of the published measurement, here as well", "grb-M12"); !strings.Contains(line, "one round") {
+	const flaws = "Flaws of the published measurement, here as well"
+	if line := look(r, flaws, "grb-M12"); !strings.Contains(line, "one round") {
 		t.Errorf("%q", line)
 	}
 	m := resulttest.Messages()
 	m.Plan.Published = []plan.Published{figure("rabbitmq-default"), figure("rabbitmq")}
-	if line := look(m, "Flaws of the published measurement, here as well", "hb-M13"); !strings.HasPrefix(line, "rabbitmq-default: ") {
+	if line := look(m, flaws, "hb-M13"); !strings.HasPrefix(line, "rabbitmq-default: ") {
 		t.Errorf("%q", line)
 	}
 	r.Rounds = nil
@@ -189,7 +190,7 @@ func TestEveryFlawIsLookedFor(t *testing.T) {
 			}
 		}
 		if len(found) != len(plan.FlawIDs()) {
-			t.Errorf("of %d flaws %d are told of", len(plan.FlawIDs()), len(found))
+			t.Errorf("of %d flaws the report names %d", len(plan.FlawIDs()), len(found))
 		}
 	}
 }
@@ -317,7 +318,7 @@ func TestAdvice(t *testing.T) {
 }
 
 // A published table is shown whole: to the digit, with its share of the first row, the
-// shortest and longest time, and the rows that no arm here can stand beside.
+// shortest and longest time, and the rows that cannot be compared with any arm here.
 func TestPublishedTable(t *testing.T) {
 	t.Parallel()
 	r := ways(

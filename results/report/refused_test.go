@@ -46,8 +46,8 @@ func places() map[string][]string {
 	}
 }
 
-// placesOf finds them in an analysis as JSON, and tells of plain members that hold a
-// value beside a refused one.
+// placesOf finds them in an analysis as JSON. It calls plain for each plain member that
+// holds a value although the figure is refused.
 func placesOf(v any, path string, found map[string]bool, plain func(path string)) {
 	switch one := v.(type) {
 	case map[string]any:
@@ -105,7 +105,7 @@ func TestFiguresOfEveryKindAreRefused(t *testing.T) {
 		}
 		found := map[string]bool{}
 		placesOf(analysis, "", found,
-			func(path string) { t.Errorf("%s: %s holds a value that is refused beside it", name, path) })
+			func(path string) { t.Errorf("%s: %s holds a value although the figure is refused", name, path) })
 		all := slices.Collect(maps.Keys(found))
 		for _, place := range places()[name] {
 			if !slices.ContainsFunc(all, func(path string) bool { return strings.HasSuffix(path, place) }) {

@@ -173,7 +173,7 @@ func TestSentences(t *testing.T) {
 	}
 	less := said(pick(20, 24, 18))
 	if strings.Contains(less, "−") {
-		t.Errorf("a minus beside %q says it twice: %q", "less", less)
+		t.Errorf("a minus together with %q says it twice: %q", "less", less)
 	}
 	_, interval, _ := strings.Cut(less, "% less (95 % CI ")
 	var low, high float64

@@ -32,9 +32,9 @@ func streamMain(l *claim.LoadAnalysis) []string {
 	}
 }
 
-// streamColumns are what is to be seen of a load's streams beside metrics: of
-// slow readers what became of the events that they did not read, of others
-// what was delivered. None where nothing was measured.
+// streamColumns are the columns of a load's streams in addition to metrics. For slow
+// readers they show what became of the events that were not read, for others
+// what was delivered. There are none where nothing was measured.
 func streamColumns(l *claim.LoadAnalysis) []armColumn {
 	if Empty(l) {
 		return nil

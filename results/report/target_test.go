@@ -23,8 +23,8 @@ func fact(r *result.Result, name string) string {
 	return ""
 }
 
-// What serves at a target nobody knows, and no report names our own library there; nor does
-// it in results that do. What the plan says of it is said.
+// The server at a target is unknown. So no report names our own library there, not even for
+// results that do. Reports say what the plan says about the server.
 func TestTargetsServerIsNotOurs(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Closed()
@@ -59,7 +59,7 @@ func TestPlaceOfTargets(t *testing.T) {
 		all     bool // arms are targets
 		want    string
 	}{
-		{"one that nobody knows", nil, false, "other servers on CPU 0, driver on CPU 1, where B runs is its own"},
+		{"an unknown one", nil, false, "other servers on CPU 0, driver on CPU 1, where B runs is its own"},
 		{
 			"found by its port", &result.Process{PIDs: []int{7}, ByPort: true}, false,
 			"other servers on CPU 0, driver on CPU 1, where B runs is its own",
@@ -135,10 +135,10 @@ func TestConnectionsOpenedToTargets(t *testing.T) {
 	}
 }
 
-// What nobody counted is no count of nothing, nor is it so in results that have 0 there.
+// A count that was not taken is unknown and not 0, also in older results that have 0 there.
 func TestUnknownIsNotZero(t *testing.T) {
 	t.Parallel()
-	for name, unknown := range map[string]*uint64{"nobody asked": nil, "an older result": new(uint64)} {
+	for name, unknown := range map[string]*uint64{"not counted": nil, "an older result": new(uint64)} {
 		r := resulttest.Closed()
 		for n := range r.Rounds {
 			for i := range r.Rounds[n].Trials {

@@ -14,7 +14,7 @@ import (
 	report "wirelab/results/report/benchfmt"
 )
 
-// parse reads what is written as benchstat does.
+// parse reads a written report as benchstat does.
 func parse(t *testing.T, r *result.Result) (results []*benchfmt.Result, units map[string]string) {
 	t.Helper()
 	var out strings.Builder

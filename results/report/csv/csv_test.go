@@ -75,7 +75,7 @@ func TestEveryFigureIsThere(t *testing.T) {
 	}
 }
 
-// A figure near the floor is there, with its mark and the floor beside it.
+// A figure near the floor is there, with its mark and the floor next to it.
 func TestMarkedFiguresSaySo(t *testing.T) {
 	t.Parallel()
 	marked := map[string]bool{}

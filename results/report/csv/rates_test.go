@@ -82,7 +82,7 @@ func TestCapacityRows(t *testing.T) {
 	}
 }
 
-// What a database did is there for each trial that tells of it, for a call.
+// The counts of a database are there, per call, for each trial that has them.
 func TestDatabaseCountsAreThere(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Ledger()
@@ -93,7 +93,7 @@ func TestDatabaseCountsAreThere(t *testing.T) {
 			continue
 		}
 		if row["value"] != "3" || row["unit"] != "" || row["arm"] == "grpc,db=embedded" {
-			t.Fatalf("%v, want 3 blocks a call of a database beside the server", row)
+			t.Fatalf("%v, want 3 blocks a call of a database outside the server", row)
 		}
 	}
 	for metric, want := range map[string]int{

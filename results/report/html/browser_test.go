@@ -204,7 +204,7 @@ func TestKeyboardAndSwitch(t *testing.T) {
 		}
 	}
 	if live != tip {
-		t.Errorf("a screen reader is told %q", live)
+		t.Errorf("a screen reader gets %q", live)
 	}
 	if before == after {
 		t.Errorf("the switch leaves the background %s", before)
@@ -214,8 +214,8 @@ func TestKeyboardAndSwitch(t *testing.T) {
 	}
 }
 
-// The page of twelve arms in 30 rounds is small; how long it took to draw is
-// told and not judged, since the machine may be busy.
+// The page of twelve arms in 30 rounds is small. The time it took to draw is
+// logged and not judged, since the machine may be busy.
 func TestSizeAndTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

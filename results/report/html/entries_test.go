@@ -58,7 +58,7 @@ func TestPipelineIsToldWhole(t *testing.T) {
 	}
 	if lost := entries[3]; lost[0] != "log-rabbit-published" || lost[3] != "0" ||
 		!slices.Equal(lost[5:], []string{"1", "0", "0"}) {
-		t.Errorf("the arm that lost one is told as %q", lost)
+		t.Errorf("the row of the arm that lost one is %q", lost)
 	}
 	told := func(rows [][]string, column int) (all []string) {
 		for _, row := range rows[1:] {
@@ -94,7 +94,7 @@ func TestPipelineIsToldWhole(t *testing.T) {
 		"process-bars-2-middle": "; log-rabbit: gateway ",
 	} {
 		if !strings.Contains(words[chart], want) || strings.Contains(words[chart], "published") {
-			t.Errorf("%s is told as %q, want %q", chart, words[chart], want)
+			t.Errorf("the words of %s are %q, want %q", chart, words[chart], want)
 		}
 	}
 }

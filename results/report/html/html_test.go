@@ -212,9 +212,9 @@ func sentences(t *testing.T, r *result.Result, a *claim.Analysis, all []element)
 	}
 }
 
-// numbers holds every number of a page against the analysis: those in tables
-// by value, those of marks by the table's having them; and that what is
-// refused has no value anywhere.
+// numbers compares every number of a page with the analysis: those in tables by
+// value, those of marks by finding them in the table. It also checks that a
+// refused figure has no value anywhere.
 func numbers(t *testing.T, a *claim.Analysis, all []element) {
 	t.Helper()
 	var tips []string
@@ -440,7 +440,7 @@ func TestDataLinks(t *testing.T) {
 	}
 }
 
-// Names come from whoever wrote the plan.
+// Names come from the author of the plan.
 func TestNamesAreNotMarkup(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Closed()
@@ -499,7 +499,7 @@ func TestLinks(t *testing.T) {
 		t.Error("the page lacks its link, or calls itself whole")
 	}
 	if text := alone.String(); strings.Contains(text, `aria-label="Results"`) || !strings.Contains(text, whole) {
-		t.Error("the page has links that nobody gave")
+		t.Error("the page has links although none were given")
 	}
 	if !strings.Contains(alone.String(), html.Style()) {
 		t.Error("the style is not that of the page")

@@ -31,7 +31,7 @@ func TestReadAgain(t *testing.T) {
 		if back.Schema != result.Schema || back.Result.ID != r.ID || len(back.Result.Rounds) != len(r.Rounds) {
 			t.Errorf("%s: read as %d, %q, %d rounds", name, back.Schema, back.Result.ID, len(back.Result.Rounds))
 		}
-		// What is read gives the same bytes, so nothing is lost and the order is stable.
+		// A document that was read gives the same bytes, so nothing is lost and the order is stable.
 		if err := report.Write(&twice, back.Result); err != nil {
 			t.Fatal(name, err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 var update = flag.Bool("update", false,
-	"write what is got into testdata; understand the difference before committing it")
+	"write the present output into testdata; understand the difference before committing it")
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
@@ -123,7 +123,7 @@ func TestComment(t *testing.T) {
 			}
 		}
 		if strings.Count(text, "<details>") != strings.Count(text, "</details>") || strings.Contains(text, "<i>") {
-			t.Errorf("%s: what is folded is not closed, or a name is not escaped", name)
+			t.Errorf("%s: a folded section is not closed, or a name is not escaped", name)
 		}
 	}
 }

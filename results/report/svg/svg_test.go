@@ -8,7 +8,7 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// What is broken into lines fits, and nothing is lost but what an ellipsis stands for.
+// Text that is broken into lines fits, and nothing is lost except the part that an ellipsis replaces.
 func TestWrapFits(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -53,7 +53,7 @@ func TestWrapPartsUnit(t *testing.T) {
 	}
 }
 
-// Labels of ticks touch neither each other nor what is beyond the axis.
+// Labels of ticks touch neither each other nor anything beyond the axis.
 func TestSpaced(t *testing.T) {
 	t.Parallel()
 	for _, wide := range []float64{40, 120, 900} {

@@ -12,8 +12,8 @@ import (
 	"wirelab/results/report/terminal"
 )
 
-// The table of when to use which is as it was looked at, is in the report as it
-// is by itself, and keeps to the width with and without colours.
+// The table of when to use which way is equal to the reviewed one. It is the same in the
+// report and alone, and it keeps to the width with and without colours.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	r := resulttest.FourWays(12)

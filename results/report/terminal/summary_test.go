@@ -157,8 +157,8 @@ var numeral = regexp.MustCompile("[¹²³⁴⁵⁶⁷⁸⁹]")
 // unmarked finds a dash in place of a figure without one.
 var unmarked = regexp.MustCompile(`(?m)–( |$)`)
 
-// However wide the terminal is, no line is wider; six arms under two loads are
-// one screen; and what is refused is a mark, with its reason once.
+// No line is wider than the terminal. Six arms under two loads fit on one screen.
+// A refused figure is a mark, and its reason is there once.
 func TestSummaryFitsAnyTerminal(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -237,7 +237,7 @@ func TestSummaryRefuses(t *testing.T) {
 	}
 	text = written(t, kinds()["busy"].summary, 100)
 	if n := strings.Count(text, "generator"); n != 1 {
-		t.Errorf("the generator is told of %d times:\n%s", n, text)
+		t.Errorf("the generator is mentioned %d times:\n%s", n, text)
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{"¹ refused: requests/s, p50 and p99 of 4 arms (50 calls in flight): the load " +

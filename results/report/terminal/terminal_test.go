@@ -17,7 +17,7 @@ import (
 )
 
 var update = flag.Bool("update", false,
-	"write what is got into testdata; understand the difference before committing it")
+	"write the present output into testdata; understand the difference before committing it")
 
 // examples are what every form of report is tested with.
 func examples() map[string]*result.Result {
@@ -31,8 +31,8 @@ func examples() map[string]*result.Result {
 	}
 }
 
-// Layouts are as they were looked at: many columns, long names, marks and refused figures, an account, a wide page.
-// What is said is held by the blocks of package report.
+// Layouts are equal to the reviewed ones: many columns, long names, marks and refused figures, an account, a wide page.
+// The words of reports are tested with the blocks of package report.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -92,7 +92,7 @@ func TestWidthAndColor(t *testing.T) {
 				}
 			}
 			if strings.Contains(plain.String(), "\x1b") {
-				t.Errorf("%s: colour that nobody asked for", name)
+				t.Errorf("%s: colour that was not asked for", name)
 			}
 			bare := escape.ReplaceAllString(color.String(), "")
 			if bare = regexp.MustCompile(`(?m) +$`).ReplaceAllString(bare, ""); bare != plain.String() ||

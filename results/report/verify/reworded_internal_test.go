@@ -2,7 +2,7 @@ package verify
 
 import "testing"
 
-// A unit without a figure, as earlier programs printed it, is no figure that somebody edited; ranges stay.
+// Earlier programs printed a unit without a figure. That does not count as an edited figure. Ranges stay.
 func TestUnitsOfNothing(t *testing.T) {
 	t.Parallel()
 	const was, is = "20/s – –ns –/s –ms† | –kB | 5–10 s, 10–20 Bytes, –Box", "20/s – – – –† | – | 5–10 s, 10–20 " +

@@ -209,7 +209,7 @@ func TestEditsAreNamed(t *testing.T) {
 			false,
 		},
 		{
-			"a field that nobody knows", func(_ *testing.T, d map[string]any) { set(d, "x", "result", "note") }, nil,
+			"an unknown field", func(_ *testing.T, d map[string]any) { set(d, "x", "result", "note") }, nil,
 			false,
 		},
 		{"a ratio", func(_ *testing.T, d map[string]any) {
@@ -301,8 +301,8 @@ func TestEditsAreNamed(t *testing.T) {
 	}
 }
 
-// Files of before there were digests and printed reports say what cannot be
-// checked, and what is there is checked all the same.
+// Files from before there were digests and printed reports say what cannot be
+// checked. The parts that are there are checked nevertheless.
 func TestOlderFiles(t *testing.T) {
 	t.Parallel()
 	old := document(t, small(), "cpu/req > +3%")
