@@ -13,8 +13,8 @@ import (
 	"wirelab/results/store"
 )
 
-// What is let in costs the memory that decoding and checking it cost, and little beside: no tree of it, and no copies
-// of the whole document. All that is allocated is counted, since what is held at one moment depends on the collector.
+// Admission of a document costs the memory of decoding and checking it, and little more: no tree of it, and no copies
+// of the whole document. All allocated bytes are counted, since the bytes held at one moment depend on the collector.
 func TestAdmissionMakesFewCopies(t *testing.T) {
 	var out strings.Builder
 	if err := report.Write(&out, resulttest.Closed()); err != nil {
@@ -46,7 +46,7 @@ func TestAdmissionMakesFewCopies(t *testing.T) {
 	taken(admission)
 	must, all := taken(checks), taken(admission)
 	t.Logf("document %d, result %d: checks %d, admission %d", len(text), len(alone), must, all)
-	if beside := all - must; beside > 2*len(text) {
-		t.Errorf("%d bytes were allocated beside decoding and checking, for a document of %d", beside, len(text))
+	if extra := all - must; extra > 2*len(text) {
+		t.Errorf("%d bytes were allocated in addition to decoding and checking, for a document of %d", extra, len(text))
 	}
 }

@@ -90,7 +90,7 @@ func (m *Measurer) MeasureBy(
 	if m.Unkept = m.Keep(ctx, results, r); m.Unkept != nil {
 		return r, nil // the result is printed first; see [Measurer.Unkept]
 	}
-	return r, m.beside(ctx, results, r)
+	return r, m.annotate(ctx, results, r)
 }
 
 // identify gives a runner the id of its result, and the command line for it.
@@ -136,8 +136,8 @@ func (m *Measurer) Named(name string) error {
 	return nil
 }
 
-// beside stores the name of a result, and its gist for lists, with the result.
-func (m *Measurer) beside(ctx context.Context, s store.Store, r *result.Result) error {
+// annotate stores the origin of a result, its name, and its gist for lists, with the result.
+func (m *Measurer) annotate(ctx context.Context, s store.Store, r *result.Result) error {
 	if err := s.SetOrigin(ctx, r.ID, store.Measured); err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func (f *Asked) Options() (chaos.Options, error) {
 	}
 	if f.Topology && f.Queue != "" {
 		return o, wirelab.Errorf(wirelab.InvalidArgument,
-			"--published-topology has a queue of its own for each listener; leave --queue out")
+			"--published-topology has one queue for each listener; leave --queue out")
 	}
 	limit, err := time.ParseDuration(strings.TrimPrefix(f.Slo, "p99<"))
 	if err != nil || limit <= 0 {
