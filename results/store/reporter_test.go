@@ -14,7 +14,7 @@ import (
 	"wirelab/results/store/storetest"
 )
 
-// slow is a store that takes news as slowly as it is told to.
+// slow is a store that takes the set time for each report.
 type slow struct {
 	store.Store // nil: nothing else is to be called
 	takes       time.Duration
@@ -48,7 +48,7 @@ func (s *slow) Forget(_ context.Context, id string) error {
 	return nil
 }
 
-// tellAlong tells of slices of 30 ms for a minute, and how long it waited.
+// tellAlong reports slices of 30 ms for a minute, and returns how long it waited.
 func tellAlong(r *store.Reporter, standing *store.Standing) (waited time.Duration, last store.Running) {
 	sample := storetest.Sample(0)
 	n := store.StartRunning(sample.ID, sample.Began, sample.Plan, "lab")
@@ -97,7 +97,7 @@ func TestReporterNeverWaits(t *testing.T) {
 							s.told[i-1].Step)
 					}
 				}
-				// News is new when it is told: of the last pause, not of the first.
+				// A report is of the moment when it is stored: of the last pause, not of the first.
 				if n := len(s.told); n > 0 &&
 					last.Step-s.told[n-1].Step > int((3*time.Second+time.Second+c.takes)/(30*time.Millisecond)) {
 					t.Errorf("the last told is step %d of %d", s.told[n-1].Step, last.Step)

@@ -70,13 +70,13 @@ func readStats(t *testing.T, s *Store, id string) []stats {
 	return all
 }
 
-// near reports whether a figure is what is wanted, as doubles go.
+// near reports whether a figure is the wanted one, up to the precision of doubles.
 func near(got *float64, want float64) bool {
 	return got != nil && math.Abs(*got-want) <= 1e-9*math.Abs(want)
 }
 
 // The origin's SQL reads what wirelab reports, figure by figure: one definition
-// of a percentile and of throughput, whoever asks (grb-M09, grb-M10, grb-D12);
+// of a percentile and of throughput for every reader (grb-M09, grb-M10, grb-D12);
 // a row for each concurrency, never an average over several (grb-M11).
 func TestTheOriginsSQLReadsWirelabsFigures(t *testing.T) {
 	t.Parallel()
@@ -175,7 +175,7 @@ func TestViewsRefuseWhatWirelabRefuses(t *testing.T) {
 			t.Errorf("run %d: %d of %d", i, got.successful, got.total)
 		}
 	}
-	// Nor does it give the times of which anybody makes such figures.
+	// Nor does it give times from which a reader could compute such figures.
 	var timed, drawn int
 	one(t, s,
 		`SELECT count(DISTINCT run_id) FILTER (WHERE latency_ms IS NOT NULL), count(DISTINCT run_id) FROM benchmark_samples`, nil, &timed, &drawn)

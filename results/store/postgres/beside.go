@@ -36,7 +36,7 @@ func (s *Store) setBeside(ctx context.Context, id, statement, value string) erro
 	})
 	switch {
 	case err != nil:
-		return s.explain(ctx, "write beside result "+id, err)
+		return s.explain(ctx, "write data of result "+id, err)
 	case done == 0:
 		return s.noSuch(ctx, id)
 	}

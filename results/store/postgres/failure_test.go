@@ -84,8 +84,8 @@ func wantFirst(t *testing.T, s *Store, n int) {
 	}
 }
 
-// A database on a disk that fills up keeps what it has and says what to do:
-// its files are in a small memory disk, so that the server itself goes on.
+// A database on a disk that fills up keeps what it has and says what to do. Its
+// files are in a small memory disk, so that the server itself continues to run.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -111,7 +111,7 @@ func TestDiskFull(t *testing.T) {
 	wantFirst(t, s, full+1)
 }
 
-// The same where nobody may mount: the database raises PostgreSQL's own state
+// The same without the right to mount: the database raises PostgreSQL's own state
 // for a full disk, 53100, in the last table that a put writes.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
@@ -180,7 +180,7 @@ func TestServerKilledWhilePutting(t *testing.T) {
 		}
 		total, err := s.Total(t.Context(), store.Filter{})
 		if err != nil || total.Results < stored || total.Results > stored+1 {
-			t.Fatalf("kill %d: %+v, %v; told of %d", kill, total, err, stored)
+			t.Fatalf("kill %d: %+v, %v; %d were reported as stored", kill, total, err, stored)
 		}
 		list, err := s.List(t.Context(), store.Filter{Limit: store.ListLimit})
 		if err != nil {
@@ -267,7 +267,7 @@ func TestLostAnswerToACommit(t *testing.T) {
 	}
 }
 
-// Puts of one result at once by several: one stores it, the others are told.
+// Several put one result at the same time: one stores it, the others get an error.
 func TestOnePutOfManyWins(t *testing.T) {
 	t.Parallel()
 	dsn := database(t, server)
@@ -297,7 +297,7 @@ func TestOnePutOfManyWins(t *testing.T) {
 		}
 	}
 	if winner < 0 {
-		t.Fatal("nobody has won")
+		t.Fatal("none has won")
 	}
 	if r, err := stores[0].Get(t.Context(), storetest.Sample(0).ID); err != nil || len(r.Command) != winner+1 {
 		t.Errorf("%v, want that of %d: %v", r.Command, winner, err)

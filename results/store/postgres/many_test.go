@@ -81,7 +81,7 @@ func TestListsOfThousands(t *testing.T) {
 			Name: "plan-10", Workload: "ledger", Host: "lab-10", Protocol: "grpc", Since: middle,
 			After: store.Cursor{Began: middle, ID: "r-"},
 		},
-		"nothing": {Operation: "Nothing", Name: "nobody"},
+		"nothing": {Operation: "Nothing", Name: "unknown"},
 	} {
 		query, args := listQuery(f, 50)
 		plan := planOf(t, s, query, args)

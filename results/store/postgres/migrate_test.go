@@ -84,8 +84,8 @@ func TestSeveralMakeADatabaseOnce(t *testing.T) {
 	}
 }
 
-// What an earlier wirelab stored is there when a later one has changed the
-// form; who may not change it is told.
+// Results that an earlier wirelab stored are there when a later one has changed the
+// form. A user who may not change it gets an error that says so.
 func TestEarlierForm(t *testing.T) {
 	t.Parallel()
 	dsn := database(t, server)

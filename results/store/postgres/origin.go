@@ -15,7 +15,7 @@ const originsTable = schema + ".origins"
 func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 	usable, err := s.makeOrigins(ctx)
 	if err != nil {
-		return s.explain(ctx, "write beside result "+id, err)
+		return s.explain(ctx, "write origin of result "+id, err)
 	}
 	if !usable {
 		return nil

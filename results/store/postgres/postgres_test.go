@@ -19,8 +19,8 @@ import (
 	"wirelab/system/postgres/postgrestest"
 )
 
-// server is one for all tests that do not kill it. Each test has a database of
-// its own in it.
+// server is one for all tests that do not kill it. Each test has its own
+// database in it.
 var server *postgrestest.Server
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func dsnOf(t *testing.T, dsn string, change func(*url.URL)) string {
 	return u.String()
 }
 
-// ask runs statements on a connection of its own.
+// ask runs statements on a new connection.
 func ask(t *testing.T, dsn string, statements ...string) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), dsn)
@@ -149,8 +149,8 @@ func TestTablesFollowTheBody(t *testing.T) {
 	}
 }
 
-// Text that PostgreSQL cannot hold, and numbers beyond its own, keep nobody
-// from storing what was measured.
+// Text that PostgreSQL cannot hold, and numbers outside its range, do not prevent
+// the storing of a result.
 func TestWhatPostgreSQLCannotHoldIsStoredAllTheSame(t *testing.T) {
 	t.Parallel()
 	s := open(t, database(t, server))
@@ -234,7 +234,7 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		say  []string
 	}{
 		"wrong password": {as(good, "wirelab"), wirelab.Unauthenticated, []string{"user wirelab", "password"}},
-		"unknown user":   {as(good, "nobody"), wirelab.Unauthenticated, []string{"user nobody"}},
+		"unknown user":   {as(good, "stranger"), wirelab.Unauthenticated, []string{"user stranger"}},
 		"unknown database": {
 			dsnOf(t, good, func(u *url.URL) { u.Path = "/nowhere" }), wirelab.NotFound,
 			[]string{"nowhere", "no such database"},

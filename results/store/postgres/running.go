@@ -29,7 +29,7 @@ func (s *Store) Report(ctx context.Context, r store.Running) error {
 			r.ID, reported, news, standing)
 		return tx.SendBatch(ctx, &batch).Close()
 	})
-	return s.explain(ctx, "tell of experiment "+r.ID, err)
+	return s.explain(ctx, "report experiment "+r.ID, err)
 }
 
 // Running implements [store.Store].

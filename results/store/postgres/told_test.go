@@ -27,8 +27,8 @@ func driven(n int, told *result.Told) *result.Result {
 	return r
 }
 
-// What another load generator does not tell of its calls is NULL, and no 0: of a result that is stored now, and of one
-// that an earlier wirelab stored.
+// Values that another load generator does not report of its calls are NULL, and not 0: in a result that is stored now,
+// and in one that an earlier wirelab stored.
 func TestUntoldIsNull(t *testing.T) {
 	t.Parallel()
 	const untold = `SELECT count(*) FILTER (WHERE arm = 1),

@@ -42,7 +42,7 @@ func (s *Store) setBeside(ctx context.Context, id, statement, value string) erro
 	})
 	switch {
 	case err != nil:
-		return s.explain("write beside result "+id, err)
+		return s.explain("write data of result "+id, err)
 	case n == 0:
 		return s.noSuch(ctx, id)
 	}

@@ -20,7 +20,7 @@ func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 	if err == nil && n == 0 {
 		return s.noSuch(ctx, id)
 	}
-	return s.explain("write beside result "+id, err)
+	return s.explain("write origin of result "+id, err)
 }
 
 // setOrigin stores the origin of a result, and returns the number of results: 1, or 0 if there is no such result.

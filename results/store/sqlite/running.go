@@ -23,7 +23,7 @@ func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
 	if r.Reported.IsZero() {
 		r.Reported = now
 	}
-	defer func() { err = s.explain("tell of experiment "+r.ID, err) }()
+	defer func() { err = s.explain("report experiment "+r.ID, err) }()
 	tx, err := s.news.BeginTx(ctx, nil)
 	if err != nil {
 		return err

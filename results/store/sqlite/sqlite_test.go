@@ -234,7 +234,7 @@ func TestKilledWhilePuttingLosesThatResultOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.db")
 	stored, first := 0, 0
 	for kill := range 8 {
-		// Killed once it has told of a few, so in the middle of the next.
+		// It is killed after it has reported a few, so in the middle of the next.
 		cmd, lines := startChild(t, path, first, 1000)
 		told := 0
 		for told <= kill%4 && lines.Scan() {
@@ -259,7 +259,7 @@ func TestKilledWhilePuttingLosesThatResultOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if extra := len(list) - stored - told; extra < 0 || extra > 1 {
-			t.Errorf("kill %d: %d results, told of %d", kill, len(list), stored+told)
+			t.Errorf("kill %d: %d results, %d were reported", kill, len(list), stored+told)
 		}
 		for _, m := range list {
 			if _, err := s.Get(t.Context(), m.ID); err != nil {

@@ -23,7 +23,7 @@ func testOrigin(t *testing.T, s store.Store) {
 		return found.Origin
 	}
 	if got := origin(0); got != "" {
-		t.Errorf("nobody said it, and it is %q", got)
+		t.Errorf("no origin was set, and it is %q", got)
 	}
 	for _, said := range []string{store.Measured, "imported from é.json"} {
 		if err := s.SetOrigin(t.Context(), Small(0).ID, said); err != nil {

@@ -24,7 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, store.Store){
 		"a result comes back as it was put":        testRoundTrip,
-		"what is stored can be checked":            testRaw,
+		"a stored result can be checked":           testRaw,
 		"text is kept byte for byte":               testText,
 		"an id is stored once":                     testConflict,
 		"an id may be abbreviated":                 testPrefix,
@@ -36,15 +36,15 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"totals are of all that is selected":       testTotal,
 		"news of what runs is the last":            testRunning,
 		"no news makes stale, and then forgotten":  testStale,
-		"what is stored runs no more":              testStored,
-		"what is no news is refused":               testNewsRefused,
+		"a stored experiment runs no more":         testStored,
+		"invalid news is refused":                  testNewsRefused,
 		"many may tell at once":                    testNewsAtOnce,
 		"delete takes the whole id":                testDelete,
 		"a result can be named":                    testLabel,
-		"what lists say is kept beside":            testFinding,
+		"the gist for lists is kept":               testFinding,
 		"from where a result came is kept":         testOrigin,
 		"no result comes without from where":       testAdmitted,
-		"what is no result is refused":             testRefused,
+		"an invalid result is refused":             testRefused,
 		"many may write at once":                   testConcurrent,
 		"an ended context ends the call":           testContext,
 	} {

@@ -7,7 +7,7 @@ import (
 	"wirelab/results/store"
 )
 
-// testValues guards against grb-D04: filters that never match what is stored.
+// testValues guards against grb-D04: filters that never match a stored value.
 func testValues(t *testing.T, s store.Store) {
 	if v, err := s.Values(t.Context()); err != nil || !reflect.DeepEqual(v, store.Gather(nil)) || v.Names == nil {
 		t.Errorf("empty store: %+v, %v; want empty lists", v, err)
