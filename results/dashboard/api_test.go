@@ -64,8 +64,8 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	}
 }
 
-// Filters offer what is stored, and each value finds something (grb-D04); a
-// misspelt one is refused instead of finding everything.
+// Filters offer the stored values, and each value finds something (grb-D04). A
+// misspelt value is refused instead of finding everything.
 func TestFiltersFindWhatTheyOffer(t *testing.T) {
 	t.Parallel()
 	s := serve(t, demo(t), "")
@@ -174,7 +174,7 @@ func TestWriting(t *testing.T) {
 		status                                int
 		says                                  string
 	}{
-		{"nobody", "POST", "/api/v1/results", string(text), kind, "", 401, "needs the token"},
+		{"no token", "POST", "/api/v1/results", string(text), kind, "", 401, "needs the token"},
 		{"another token", "POST", "/api/v1/results", string(text), kind, bearer + "x", 401, "needs the token"},
 		{"another scheme", "POST", "/api/v1/results", string(text), kind, "Basic " + secret, 401, "needs the token"},
 		{"a form", "POST", "/api/v1/results", string(text), "text/plain", bearer, 415, "application/json"},
@@ -188,7 +188,7 @@ func TestWriting(t *testing.T) {
 		{"a result", "POST", "/api/v1/results", string(text), kind, bearer, 201, id},
 		{"it again", "POST", "/api/v1/results", string(text), kind, bearer, 409, "already"},
 		{"a document", "POST", "/api/v1/results", document.String(), kind, bearer, 201, run(2, 1).ID},
-		{"delete by nobody", "DELETE", "/api/v1/results/" + id, "", kind, "", 401, "needs the token"},
+		{"delete without a token", "DELETE", "/api/v1/results/" + id, "", kind, "", 401, "needs the token"},
 		{"delete an abbreviation", "DELETE", "/api/v1/results/" + id[:12], "", kind, bearer, 404, "no result"},
 		{"delete", "DELETE", "/api/v1/results/" + id, "", kind, bearer, 204, ""},
 		{"delete again", "DELETE", "/api/v1/results/" + id, "", kind, bearer, 404, "no result"},
@@ -373,7 +373,7 @@ func TestRuns(t *testing.T) {
 		"scenario=balance": 2, "scenario=stream": 0, "scenario=balance&protocol=rest": 1, "scenario=&protocol=grpc": 3,
 		"client=go": 8, "client=rust": 0,
 		"run_id=" + r.ID: 6, "run_id=" + r.ID + ".1.0": 1, "scenario=routeguide.GetFeature&limit=4": 4,
-		"scenario=balance&workload=routeguide": 0, "client=go&machine=nobody": 0,
+		"scenario=balance&workload=routeguide": 0, "client=go&machine=unknown": 0,
 	} {
 		if got := decoded[ranList](t, s.get("/api/v1/results?"+query)); len(got.Results) != want {
 			t.Errorf("%s: %d rows, want %d", query, len(got.Results), want)

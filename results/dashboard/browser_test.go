@@ -84,9 +84,9 @@ const lookScript = `({
 	Charts: [...document.querySelectorAll("svg.chart")].filter((el) => el.checkVisibility()).length,
 })`
 
-// The pages in a browser: a person filters, opens, compares, looks at the past
-// and at what runs. No page complains, asks anybody else, or is wider than its
-// window, on a phone and on a desk, in the light and in the dark.
+// A person uses the pages in a browser: filters, opens, compares, looks at the past
+// and at running experiments. No page logs an error, asks another server, or is wider
+// than its window: on a phone and on a desktop, with the light and the dark colours.
 func TestInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -142,7 +142,7 @@ func TestInABrowser(t *testing.T) {
 	p.Do(chromedp.Click(`.heads a`, chromedp.ByQuery))
 	p.Until("the report", `document.querySelector("#verdict")`)
 	if got := p.text(".beside"); !strings.Contains(got, "All results") {
-		t.Errorf("beside the report: %q", got)
+		t.Errorf("the line above the report is %q", got)
 	}
 	// A point of the past has a hint, and leads to its result.
 	var hint string
@@ -162,7 +162,7 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// live looks at what runs while it begins, goes on and ends.
+// live looks at an experiment while it begins, continues and ends.
 func (p *tab) live(results store.Store) {
 	p.t.Helper()
 	p.open("/running")
@@ -185,7 +185,7 @@ func (p *tab) live(results store.Store) {
 // TestLook writes pictures, for people; it checks nothing.
 func TestLook(t *testing.T) {
 	if *shots == "" {
-		t.Skip("without -shots there is nobody to look")
+		t.Skip("without -shots there is no folder for the pictures")
 	}
 	results := demo(t)
 	if err := results.Report(t.Context(), running(3)); err != nil {

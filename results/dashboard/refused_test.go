@@ -29,7 +29,7 @@ func TestRefusedValuesAreInNoPlainField(t *testing.T) {
 		n++
 		r.Rounds = r.Rounds[:min(4, len(r.Rounds))] // what claims need more for is walked over in package report
 		r.Environment.Host = name                   // histories, lists and comparisons are of one kind
-		// what the result is compared with; two rounds of it have what is refused, too
+		// the result is compared with this one; two rounds are enough for refused values in it, too
 		before := *r
 		before.Rounds = slices.Clone(r.Rounds[:min(2, len(r.Rounds))])
 		put(t, results, at(&before, 2*n, first))

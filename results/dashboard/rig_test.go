@@ -195,7 +195,7 @@ func serve(t *testing.T, results store.Store, token string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// what is answered is tested, not when
+	// the tests are of the answers, not of their times
 	s.board.limits = limits{work: 5 * time.Minute, place: 5 * time.Minute, gist: 5 * time.Minute}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

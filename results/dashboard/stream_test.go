@@ -116,8 +116,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	next(t, lines, "running")
 }
 
-// What runs is said as it is, also of experiments that went silent, whose
-// length nobody knows, or whose checks are of another wirelab.
+// Cards say the true state of running experiments, also of those that went silent,
+// whose length is unknown, or whose checks are of another wirelab.
 func TestCards(t *testing.T) {
 	t.Parallel()
 	r := running(3)
