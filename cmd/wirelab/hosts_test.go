@@ -31,8 +31,8 @@ func TestCompareOverHosts(t *testing.T) {
 		h.until("host " + name + " joined")
 		hosts = append(hosts, h)
 	}
-	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "--workload", "routeguide.GetFeature", "--seed", "7", "--rate", "50",
-		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "2s", "--json",
+	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "--workload", "routeguide.GetFeature",
+		"--seed", "7", "--rate", "50", "--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "2s", "--json",
 		"--hosts", url, "--hosts-key", key)
 	if code := p.end(); code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())

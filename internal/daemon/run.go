@@ -7,7 +7,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Child is a process as one knows that it runs: of package process, and what is made over it.
+// Child is a running process: of package process, or a type that wraps it.
 type Child interface {
 	comparable
 	PID() int

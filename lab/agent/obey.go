@@ -146,8 +146,8 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 // aheadMost is how far ahead a slice may be ordered: more is a clock that is wrong.
 const aheadMost = 10 * time.Second
 
-// await waits for a moment by this machine's clock, in ns since 1970; 0: there is none. One that has passed is not waited
-// for: the slice then begins late, which the runner sees.
+// await waits for a moment by this machine's clock, in ns since 1970; 0: there is none. One that has passed is not
+// waited for: the slice then begins late, which the runner sees.
 func await(ctx context.Context, at int64) error {
 	if at == 0 {
 		return nil

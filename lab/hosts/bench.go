@@ -130,6 +130,6 @@ func (b *Bench) Hosts(ctx context.Context) (all []result.Host, err error) {
 
 // Machine identifies the machine that this runs on, by its boot; "" where the kernel does not tell.
 func Machine() string {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // then each host counts as a machine of its own
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // then each host counts as a separate machine
 	return string(id)
 }

@@ -36,7 +36,8 @@ var _ experiment.Child = (*child)(nil)
 // begin starts a child on a host, and shows it from then on that its runner lives.
 func (f *Fleet) begin(ctx context.Context, host Info, r Role, s *Serve) (*child, error) {
 	c := &child{fleet: f, id: newID(), host: host, lost: make(chan struct{})}
-	a, err := f.request(ctx, host.Name, hostSubject(host.Name, "start"), start{ID: c.id, Role: r, Build: f.Build, Serve: s})
+	order := start{ID: c.id, Role: r, Build: f.Build, Serve: s}
+	a, err := f.request(ctx, host.Name, hostSubject(host.Name, "start"), order)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ const User = "wirelab"
 // Access is how NATS is reached.
 type Access struct {
 	URL string // nats://HOST:PORT, or tls://HOST:PORT
-	// Key is what the key's file holds: a password, USER:PASSWORD, or the seed of an NKey. It is needed beyond loopback.
+	// Key is what the key's file holds: a password, USER:PASSWORD, or the seed of an NKey. It is needed beyond
+	// loopback.
 	Key string
 	// Authority is the PEM text of the authority to trust; "": the system's.
 	Authority string

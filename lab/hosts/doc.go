@@ -1,11 +1,11 @@
-// Package hosts lets an experiment run on several machines. A host joins over NATS and dials out only; the runner starts
-// servers and drivers on it, which take the same orders as those on its own machine (package control). Several drivers
-// are one [experiment.Child] to the runner: the load is divided among them exactly, they start at one moment, and what
-// they measured is joined, never averaged.
+// Package hosts lets an experiment run on several machines. A host joins over NATS and dials out only; the runner
+// starts servers and drivers on it, which take the same orders as those on its own machine (package control). Several
+// drivers are one [experiment.Child] to the runner: the load is divided among them exactly, they start at one moment,
+// and what they measured is joined, never averaged.
 //
 // Names travel over NATS, never commands: a host starts only its own program, as a server or as a driver. A host kills
-// what it started when the runner has been silent for [Lease], so that nothing is left running when the runner, the host,
-// NATS or the network between them dies.
+// what it started when the runner has been silent for [Lease], so that nothing is left running when the runner, the
+// host, NATS or the network between them dies.
 //
 // The package must not know what is measured, nor how a result is shown.
 package hosts
@@ -67,7 +67,7 @@ type Info struct {
 	// Machine is the same for hosts that share a machine.
 	Machine     string             `json:"machine"`
 	Environment result.Environment `json:"environment"`
-	// Findings are what is wrong with the machine as a place to measure on, as wirelab doctor tells it.
+	// Findings are the reasons why the machine is a bad place to measure on, as wirelab doctor shows them.
 	Findings []string `json:"findings,omitempty"`
 	Children int      `json:"children"` // that run now
 }
@@ -90,7 +90,7 @@ func CheckName(name string) error {
 		"%q is no name of a host: want lower-case letters, digits and hyphens, at most 63, such as d1", name)
 }
 
-// The subjects. Everybody who knows the key may send on them; nobody else can connect.
+// The subjects. A client that has the key may send on all of them; no other client can connect.
 const everyHost = "wirelab.hosts"
 
 func hostSubject(name, what string) string { return "wirelab.host." + name + "." + what }
@@ -126,6 +126,6 @@ type answer struct {
 // ask is an order for a child.
 type ask struct {
 	Order json.RawMessage `json:"order"`
-	// Quiet is how long the runner will be silent from now on, beside the lease.
+	// Quiet is how long the runner will be silent from now on. The lease begins after it.
 	Quiet time.Duration `json:"quiet,omitempty"`
 }

@@ -122,7 +122,7 @@ func (f *Fleet) exchange(ctx context.Context, host, subject string, data []byte)
 		return a, fmt.Errorf("host %s: %w", host, err)
 	}
 	if err := json.Unmarshal(m.Data, &a); err != nil {
-		return a, fmt.Errorf("host %s answers what is no answer: %w", host, err)
+		return a, fmt.Errorf("host %s sent a reply that cannot be read: %w", host, err)
 	}
 	if a.Error != "" {
 		return a, errors.New(a.Error)

@@ -26,7 +26,7 @@ type Host struct {
 	Program string
 	// Noise reads what the machine's processors did so far.
 	Noise func() (probe.CPUTimes, error)
-	// Tell is told of every child that starts or ends; nil: nobody is.
+	// Tell is called for every child that starts or ends; nil: it is not called.
 	Tell func(text string)
 	// Now reads the clock; nil: the machine's. A test sets it wrong.
 	Now func() time.Time
@@ -126,7 +126,7 @@ func (h *Host) alone(ctx context.Context) error {
 		return err
 	}
 	if len(infos) > 1 {
-		return wirelab.Errorf(wirelab.Conflict, "another host is called %s: give this one a --name of its own", h.Info.Name)
+		return wirelab.Errorf(wirelab.Conflict, "another host is called %s: give this one another --name", h.Info.Name)
 	}
 	return nil
 }
@@ -159,7 +159,8 @@ func reply(m *nats.Msg, a answer) {
 		return
 	}
 	if err != nil {
-		text, _ = json.Marshal(answer{Error: fmt.Sprintf("a reply of %d bytes is too long for NATS: raise max_payload", len(text))})
+		why := fmt.Sprintf("a reply of %d bytes is too long for NATS: raise max_payload", len(text))
+		text, _ = json.Marshal(answer{Error: why}) // a text always can be
 		_ = m.Respond(text)
 	}
 }
@@ -170,7 +171,7 @@ func (h *Host) tell(format string, args ...any) {
 	}
 }
 
-// begin starts a child in a goroutine of its own, since a server takes long to be ready and others must not wait.
+// begin starts a child in a new goroutine: a server takes long to be ready, and other requests must not wait.
 func (h *Host) begin(ctx context.Context, m *nats.Msg) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -246,7 +247,7 @@ func (h *Host) arguments(order start) ([]string, error) {
 	return args, nil
 }
 
-// child starts a child, answers for it, and ends it when it is told to, when its lease is over, or with the host.
+// child starts a child and answers for it. It ends the child on request, when its lease is over, or with the host.
 func (h *Host) child(ctx context.Context, c *hosted, order start, m *nats.Msg) {
 	args, err := h.arguments(order)
 	if err != nil {
@@ -309,7 +310,7 @@ func (h *Host) hold(ctx context.Context, c *hosted, ended <-chan struct{}) strin
 	}
 }
 
-// end says why a child ended whose process has. Whoever stops a child says so only then.
+// end says why a child whose process has ended did so. A stop is confirmed only after that.
 func (c *hosted) end(ctx context.Context, ended <-chan struct{}) string {
 	told := time.NewTimer(Lease)
 	defer told.Stop()
@@ -323,7 +324,7 @@ func (c *hosted) end(ctx context.Context, ended <-chan struct{}) string {
 	}
 }
 
-// listen subscribes to what is said to a child. ended is closed when it was stopped.
+// listen subscribes to the requests for a child. ended is closed when it was stopped.
 func (h *Host) listen(ctx context.Context, c *hosted, ended chan struct{}) error {
 	var once sync.Once
 	for what, serve := range map[string]func(*nats.Msg) answer{
@@ -368,7 +369,7 @@ const killWord = "kill"
 // stopTime is how long a child may take to stop: more than package target gives it.
 const stopTime = 75 * time.Second
 
-// ask hands an order on, and returns the reply. While it is carried out the lease goes on by the runner's beats.
+// ask hands an order on, and returns the reply. While the order is carried out, the runner's beats extend the lease.
 func (h *Host) ask(ctx context.Context, c *hosted, m *nats.Msg) answer {
 	var a ask
 	var order control.Order

@@ -216,7 +216,7 @@ type observed struct {
 	at      time.Time // when it was seen
 }
 
-// observe takes down what is sent from now on, until stop.
+// observe records the messages from now on, until stop.
 func (l *lab) observe() (stop func() []observed) {
 	l.t.Helper()
 	nc := l.connect("observer", false)
@@ -274,7 +274,8 @@ func TestDriversAreOne(t *testing.T) {
 	}
 	stop := l.observe()
 	const length = 2 * time.Second
-	reply, err = d.Ask(t.Context(), control.Order{Slice: &control.Slice{For: plan.Duration(length), Schedule: load.PoissonRate(5, 1)}})
+	order := control.Slice{For: plan.Duration(length), Schedule: load.PoissonRate(5, 1)}
+	reply, err = d.Ask(t.Context(), control.Order{Slice: &order})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,8 +287,8 @@ func TestDriversAreOne(t *testing.T) {
 	if len(reply.Slice.Drivers) != 3 || reply.Slice.Drivers[2].Host != "d3" || reply.Slice.Drivers[2].OK != 3 {
 		t.Errorf("by driver: %+v", reply.Slice.Drivers)
 	}
-	// What one connection sends is seen in its order: whatever follows the last order, and was seen before the slice was
-	// over, was sent in it.
+	// What one connection sends is seen in its order: whatever follows the last order, and was seen before the slice
+	// was over, was sent in it.
 	asked := 0
 	for _, one := range all {
 		switch {
@@ -305,7 +306,7 @@ func TestDriversAreOne(t *testing.T) {
 	}
 }
 
-// Whoever dies, no child outlives the lease, and who is left says by name who is gone.
+// Whatever dies, no child outlives the lease, and the error names the host that is gone.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -346,7 +347,9 @@ func TestHostRefuses(t *testing.T) {
 	l := newLab(t)
 	l.join("s1", func(h *Host) { h.Info.Roles = []Role{Server} })
 	f := l.fleet()
-	good := Serve{Workload: "routeguide", Protocol: "grpc", Library: "grpc-go", Data: "100", Inject: "constant 20ms", Null: true}
+	good := Serve{
+		Workload: "routeguide", Protocol: "grpc", Library: "grpc-go", Data: "100", Inject: "constant 20ms", Null: true,
+	}
 	one, err := f.begin(t.Context(), Info{Name: "s1"}, Server, &good)
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +391,8 @@ func TestNamesAreTakenOnce(t *testing.T) {
 	l := newLab(t)
 	l.join("d1", nil)
 	h := &Host{Info: Info{Name: "d1", Roles: Roles()}}
-	if err := h.Run(t.Context(), l.connect("second", true)); err == nil || !strings.Contains(err.Error(), "another host is called d1") {
+	err := h.Run(t.Context(), l.connect("second", true))
+	if err == nil || !strings.Contains(err.Error(), "another host is called d1") {
 		t.Errorf("a second d1 joined: %v", err)
 	}
 }

@@ -29,15 +29,15 @@ type Kind struct {
 	Rate string
 	// Gates applies the checks to an arm under a load.
 	Gates func(g grid.Grid, l int, s *gate.Subject)
-	// Refuse takes what failed checks cover out of the figures that are no metrics. Why tells of a metric why it is
-	// refused, whole why all of them are; "" where they are not.
+	// Refuse takes what failed checks cover out of the figures that are no metrics. Why returns
+	// the reason why a metric is refused, and whole the reason why all are; "" if they are not.
 	Refuse func(s *claim.ArmState, why func(id string) string, whole string)
-	// Merge adds to a trial what a slice of it tells that only the kind has.
+	// Merge adds the data of a slice that only this kind has to its trial.
 	Merge func(t *result.Trial, more result.Particulars)
 	// Followed tells how many of the things that a trial is of never came, and how many came again, where each was
 	// followed by itself.
 	Followed func(t *result.Trial) (missing, again uint64, ok bool)
-	// Ranked reports whether the arms of a load are ranked by each thing that somebody may want of them; nil: never.
+	// Ranked reports whether the arms of a load are ranked by each goal that a user may have; nil: never.
 	Ranked func(l *claim.LoadAnalysis) bool
 	// Early says of an arm that its figures are of less than another's, since it acknowledges before a message is
 	// durable; nil: there are no acknowledgements.

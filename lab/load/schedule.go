@@ -171,7 +171,7 @@ func newArrivals(s *Schedule) *arrivals {
 
 // next returns when the share's next arrival is due, from the schedule's start; ok is false after the last.
 func (a *arrivals) next() (due time.Duration, ok bool) {
-	before := a.last // the arrival before the one that is taken, whoever sends it
+	before := a.last // the arrival before the one that is taken, of any share
 	for {
 		index := a.index
 		due, ok = a.take()

@@ -129,8 +129,8 @@ func brokerOf(path string) (kind string, direct bool) {
 	return "", false
 }
 
-// called is a server that is called directly, beside arms that are paths: what it has
-// replied to is stored, and so is compared with what paths store later.
+// called is a server that is called directly, in a plan with arms that are paths. An entry that it has replied to is
+// stored, which is compared with the entries that paths store later.
 type called struct{ experiment.Child }
 
 // Ready implements [experiment.Child].

@@ -15,9 +15,8 @@ const (
 	Held     Kind = "streams"  // that are held open
 )
 
-// traits are what a plan needs to know about a kind of load: how to tell it, its checks, its defaults and how to describe it. All
-// other
-// properties of a kind are in wirelab/lab/kind, which imports this package.
+// traits are what a plan needs to know about a kind of load: how to recognise it, its checks, its defaults and its
+// description. All other properties of a kind are in wirelab/lab/kind, which imports this package.
 type traits struct {
 	kind Kind
 	// is reports whether a load is of the kind.

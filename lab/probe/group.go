@@ -11,8 +11,8 @@ import (
 //
 // It counts what a [process.Tree] does, and orphans as long as they stay in the group. What an
 // orphan used between the last reading and its end is lost; of a worker whose parent
-// waits for it nothing is. What has left both, a daemon in a session of its own whose
-// parent ended, is no longer seen.
+// waits for it nothing is. A process that has left both, such as a daemon in a new
+// session whose parent ended, is no longer seen.
 type Group struct {
 	tree    *process.Tree
 	threads counted[groupThread]

@@ -1,4 +1,4 @@
-// Package trouble logs why calls inside the pipeline failed, for its operator. Callers get only a code and a short
+// Package errlog logs why calls inside the pipeline failed, for its operator. Callers get only a code and a short
 // message without internal details, so without this log a fault would stay unseen. The package knows neither the
 // calls nor the callers.
 //

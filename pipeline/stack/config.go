@@ -13,54 +13,51 @@ import (
 // lines, but not environments.
 const Variable = "WIRELAB_PART"
 
-// The names of doors: what a part's addresses are for.
+// The names of endpoints: what a component's addresses are for.
 const (
 	EndpointHTTP  = "http"
 	EndpointGRPC  = "grpc"
 	EndpointRPC   = "net/rpc"
 	EndpointAMQP  = "amqp"
 	EndpointNATS  = "nats"
-	EndpointWatch = "watch" // health and journal, where no other door has them
+	EndpointWatch = "watch" // health and journal, if no other endpoint has them
 )
 
-// Config is what a child is to be. Exactly one of the pointers is set.
+// Config says which component a child is. Exactly one of the pointers is set.
 type Config struct {
-	// Listen is where its doors are to be, by name: host:port.
+	// Listen has the addresses of its endpoints, by name: host:port.
 	Listen map[string]string `json:"listen"`
-	// Faults is whether its notes of what failed leave out peers that are away.
+	// Faults is whether its log of failures leaves out peers that are away.
 	Faults   bool      `json:"faults,omitempty"`
 	Logger   *Logger   `json:"logger,omitempty"`
 	Listener *Listener `json:"listener,omitempty"`
 	Gateway  *Gateway  `json:"gateway,omitempty"`
 }
 
-// Logger is a logger's part: doors http, grpc, net/rpc and watch.
+// Logger is the component logger: endpoints http, grpc, net/rpc and watch.
 type Logger struct {
 	Database wirelab.DatabaseAddress `json:"database"` // Kind "": memory
 }
 
-// Listener is a listener's part: door watch. It hands entries on to a logger, or
-// stores them itself.
+// Listener is the component listener: endpoint watch. It hands entries on to a logger, or stores them itself.
 type Listener struct {
 	Queue Queue  `json:"queue"`
-	HTTP  string `json:"http,omitempty"` // the logger's door, host:port, or
+	HTTP  string `json:"http,omitempty"` // the logger's endpoint, host:port, or
 	GRPC  string `json:"grpc,omitempty"` // this one, or
-	// Database is that to store in.
+	// Database is where it stores entries itself.
 	Database *wirelab.DatabaseAddress `json:"database,omitempty"`
 }
 
-// Gateway is a gateway's part: door http. Paths without an address are absent.
+// Gateway is the component gateway: endpoint http. Paths without an address are absent.
 type Gateway struct {
-	HTTP   string           `json:"http"` // the logger's doors: host:port
+	HTTP   string           `json:"http"` // the logger's endpoints: host:port
 	GRPC   string           `json:"grpc"`
 	RPC    string           `json:"rpc"`
 	Watch  string           `json:"watch"`
 	Queues map[string]Queue `json:"queues,omitempty"` // by the path's name
-	// Absent says why paths lead nowhere, by their names, where there is more to
-	// say than that they were not asked for.
+	// Absent has the reasons why paths are absent, by their names. A path that was not asked for needs none.
 	Absent map[string]string `json:"absent,omitempty"`
-	// Published is whether there are, beside each path, one that does what the
-	// published client did; its name ends with "-published".
+	// Published adds to each path one that does what the published client did; its name ends with "-published".
 	Published bool `json:"published,omitempty"`
 	// Origins may call the gateway from their pages.
 	Origins []string `json:"origins,omitempty"`
@@ -75,7 +72,7 @@ type Queue struct {
 	PublishedTopology bool `json:"published_topology,omitempty"`
 }
 
-// ParseConfig reads the value of [Variable]. What is none is InvalidArgument.
+// ParseConfig reads the value of [Variable]. The error of any other text is InvalidArgument.
 func ParseConfig(text string) (Config, error) {
 	var c Config
 	if err := json.Unmarshal([]byte(text), &c); err != nil {

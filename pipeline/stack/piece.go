@@ -17,26 +17,26 @@ import (
 	"wirelab/pipeline/health"
 )
 
-// Part is a running part of the pipeline, as it may be shown.
+// Part is a running component of the pipeline, as it may be shown.
 type Part struct {
 	Name      string            `json:"name"`
 	PID       int               `json:"pid,omitempty"` // 0: it does not run
 	Endpoints map[string]string `json:"doors"`         // addresses by what they are for
-	// About is what is behind it, with its version: "PostgreSQL 15.18".
+	// About names the server behind it, with its version: "PostgreSQL 15.18".
 	About string `json:"about,omitempty"`
 	// Health and Journal are URLs; "" where it has none.
 	Health  string `json:"health,omitempty"`
 	Journal string `json:"journal,omitempty"`
 }
 
-// piece is what a stack holds: it can be started, again too and then at the same
-// addresses, and ended in two ways. One goroutine starts and ends it at a time.
+// piece is a component of a stack. It can be started again at the same addresses, and ended in two ways. One goroutine
+// at a time starts and ends it.
 type piece interface {
 	start(ctx context.Context) error
 	kill(ctx context.Context) error // as kill -9 does
-	stop(ctx context.Context) error // as it is meant to be
+	stop(ctx context.Context) error // gracefully
 	part() Part
-	over() <-chan struct{} // closed when what runs has ended; nil: nothing runs
+	over() <-chan struct{} // closed when it has ended; nil: it does not run
 	ended() error          // how it ended by itself; nil: well
 	close(ctx context.Context) error
 }
@@ -48,10 +48,10 @@ type child struct {
 	env     []string
 	cpus    []int
 	stderr  io.Writer // nil: none
-	// configure makes what it is to be, from the addresses of those before it.
+	// configure returns its configuration, made from the addresses of the components before it.
 	configure func() Config
 	endpoints []string // that it has
-	healthy   string   // the door that tells its health and journal; "": none
+	healthy   string   // the endpoint of its health and journal; "": none
 
 	now daemon.Run[*target.Process]
 

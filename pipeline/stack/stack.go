@@ -1,13 +1,10 @@
-// Package stack runs the log pipeline: broker, logger, listeners and gateway,
-// each a child process, started in the order in which they need each other and
-// stopped in the other. It knows which parts there are, how they are joined and
-// whether they live and are well; what a part does it leaves to the program that
-// it starts them with, whose command "part" is told by its environment which to
-// be: a [Config], or what package nats says of its child's end. RabbitMQ and Hermes
-// are programs of their own.
+// Package stack runs the log pipeline: broker, logger, listeners and gateway, each a child process. It starts them in
+// the order in which they need each other, and stops them in reverse. It knows which components there are, how they
+// are connected, and whether they live and are healthy. It must not know what a component does: the program that it
+// starts does that. Its command "part" reads from the environment which component it is: a [Config], or the options of
+// package nats. RabbitMQ and Hermes are separate programs.
 //
-// A part can be killed and started again while the others go on, at the same
-// addresses: that is how failures are made.
+// A component can be killed and started again at the same addresses while the others run. Failures are made that way.
 package stack
 
 import (
@@ -54,32 +51,30 @@ const QueueName = "wirelab-log"
 
 // Options say what a pipeline is made of.
 type Options struct {
-	Program string // that the parts are: wirelab itself
-	// Listen is where the doors are, by part and door; others are at any free
-	// port of the loopback.
+	Program string // of the components: wirelab itself
+	// Listen has addresses by component and endpoint; other endpoints get any free port of the loopback.
 	Listen map[string]map[string]string
-	// Database is what the logger keeps entries in. Kind "": memory, which no
-	// other process shares, so that no listener can store by itself.
+	// Database is where the logger keeps entries. Kind "": memory, which no other process shares, so that no listener
+	// can store entries itself.
 	Database wirelab.DatabaseAddress
 	Brokers  []Broker
-	// Absent says why there is no path of a name, to who asks for it.
+	// Absent has the reasons why paths are absent, by their names.
 	Absent map[string]string
-	// Published adds, beside each path, one that does what the published client did.
+	// Published adds to each path one that does what the published client did.
 	Published bool
 	// Origins may call the gateway from their pages, such as "http://localhost".
 	Origins []string
 	Getenv  func(string) string // finds the programs of brokers; nil: os.Getenv
-	// CPUs are the cores that the parts may run on; nil: any.
+	// CPUs are the cores that the components may run on; nil: any.
 	CPUs []int
-	// Env is added to the environment of each part that is this program.
+	// Env is added to the environment of each component that is this program.
 	Env []string
-	// Stderr gets what the parts that are this program write down of what failed
-	// inside; several goroutines write to it. nil: what is not a part's last word
-	// is lost.
+	// Stderr gets the error logs of the components that are this program; several goroutines write to it. nil: only the
+	// last words of a component are kept.
 	Stderr io.Writer
-	// Faults leaves out of that peers that are away, for who ends parts on purpose.
+	// Faults leaves peers that are away out of those logs, for runs that end components on purpose.
 	Faults bool
-	// Say is told of each part once it is there; nil: nobody is.
+	// Say is called with each component once it is ready; nil: it is not called.
 	Say func(Part)
 }
 
@@ -89,14 +84,12 @@ type Broker struct {
 	URL  string // of one that runs elsewhere; "": one is started
 	// Queue says how the queue is used; Name "" is [QueueName].
 	Queue workqueue.Options
-	// Direct adds a queue of its own whose listener stores by itself.
+	// Direct adds a second queue, whose listener stores entries itself.
 	Direct bool
-	// OverHTTP is whether the other listener hands on by HTTP, as the published
-	// one did, and not by gRPC.
+	// OverHTTP is whether the other listener calls the logger by HTTP, as the published one did, and not by gRPC.
 	OverHTTP bool
-	// PublishedTopology has RabbitMQ used as the published pipeline does: over a
-	// topic exchange to which each listener binds a queue of its own. Such a queue
-	// promises nothing, and what Queue says of promises does not count.
+	// PublishedTopology uses RabbitMQ as the published pipeline does: over a topic exchange to which each listener binds
+	// a queue. Such a queue promises nothing, so the promises of Queue do not apply.
 	PublishedTopology bool
 }
 
@@ -109,7 +102,7 @@ const (
 // PublishedKeys are the keys that a listener binds.
 func PublishedKeys() []string { return []string{PublishedKey, "log.WARNING", "log.ERROR"} }
 
-// Death is a part that ended though nobody here ended it.
+// Death is a component that ended without being stopped by the stack.
 type Death struct {
 	Name string
 	Err  error // with its last words
@@ -141,7 +134,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if err := s.plan(); err != nil {
 		return nil, err
 	}
-	s.died = make(chan Death, 2*len(s.pieces)) // more than anybody fails to read: see watch
+	s.died = make(chan Death, 2*len(s.pieces)) // room for two deaths of each: see watch
 	for _, p := range s.pieces {
 		if err := s.begin(ctx, p); err != nil {
 			return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
@@ -238,7 +231,7 @@ func startNATS(ctx context.Context, o Options) (server, error) {
 	made, err := nats.Start(ctx, process.Command{Name: NATSServer, Path: found.Program, Env: o.Env, CPUs: o.CPUs},
 		nats.Options{})
 	if err != nil {
-		return nil, err // as it is: an interface of a nil pointer is not nil
+		return nil, err // not made: an interface of a nil pointer is not nil
 	}
 	return made, nil
 }
@@ -252,7 +245,7 @@ func startHermes(ctx context.Context, o Options) (server, error) {
 	}
 	made, err := local.StartServer(ctx, found, o.CPUs)
 	if err != nil {
-		return nil, err // as it is: an interface of a nil pointer is not nil
+		return nil, err // not made: an interface of a nil pointer is not nil
 	}
 	return made, nil
 }
@@ -354,7 +347,7 @@ func (s *Stack) watch(p piece, over <-chan struct{}) {
 	select {
 	case s.died <- Death{Name: name, Err: err}:
 	default:
-		// Nobody listens, and has been told as often as there are parts.
+		// No one reads Died. It holds two deaths of each component already.
 	}
 }
 
@@ -370,7 +363,7 @@ func (s *Stack) isMeant(name string) bool {
 	return s.meant[name]
 }
 
-// Died tells of parts that ended though nobody here ended them.
+// Died returns the components that ended without being stopped by the stack.
 func (s *Stack) Died() <-chan Death { return s.died }
 
 // Parts are the parts as they are now, in the order of their start.
@@ -429,7 +422,7 @@ func (s *Stack) Kill(ctx context.Context, name string) error {
 	return p.kill(ctx)
 }
 
-// Halt ends a part as it is meant to be ended. RabbitMQ is killed.
+// Halt ends a component gracefully. RabbitMQ is killed.
 func (s *Stack) Halt(ctx context.Context, name string) error {
 	p, err := s.find(name)
 	if err != nil {
@@ -439,8 +432,8 @@ func (s *Stack) Halt(ctx context.Context, name string) error {
 	return p.stop(ctx)
 }
 
-// Restart starts a part again, at the same addresses and with what it kept, and
-// waits until it is well. One that runs is stopped before as it is meant to be.
+// Restart starts a component again, at the same addresses and with its data, and waits until it is healthy. One that
+// runs is stopped gracefully before.
 func (s *Stack) Restart(ctx context.Context, name string) error {
 	p, err := s.find(name)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// access is how NATS is reached, as it is typed.
+// access has the flags that say how NATS is reached.
 type access struct{ url, key, authority string }
 
 func (f *access) register(flags *pflag.FlagSet, name, about string) {

@@ -26,7 +26,7 @@ func Hosts(d *desk.Desk) *cobra.Command {
 	var f access
 	c := &cobra.Command{
 		Use:     "hosts --hosts URL",
-		Short:   "List the machines that joined, their clocks, and what is wrong with them",
+		Short:   "List the machines that joined, their clocks and their problems",
 		Long:    desk.HelpText("hosts"),
 		Example: desk.HelpText("hosts.examples"),
 		Args:    cli.Arguments(0, 0, "no arguments"),
@@ -77,7 +77,7 @@ func Hosts(d *desk.Desk) *cobra.Command {
 	return c
 }
 
-// list prints hosts as a table, and below it what is wrong with any.
+// list prints hosts as a table, and their problems below it.
 func list(d *desk.Desk, url string, all []listed) error {
 	if len(all) == 0 {
 		return d.Printf("No host joined at %s. On each machine run: wirelab host --join %s\n", url, url)

@@ -24,8 +24,8 @@ import (
 	"wirelab/system/nats"
 )
 
-// listen runs NATS for hosts and runners until ctx ends. The file of the key is made if there is none. Beyond loopback it
-// has TLS, and writes the authority that hosts and runners must trust.
+// listen runs NATS for hosts and runners until ctx ends. The file of the key is made if there is none. Beyond loopback
+// it has TLS, and writes the authority that hosts and runners must trust.
 func (f *access) listen(ctx context.Context, d *desk.Desk, address string) error {
 	host, number, err := net.SplitHostPort(address)
 	if err != nil {

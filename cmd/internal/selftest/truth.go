@@ -74,7 +74,7 @@ const (
 	repeatsMax = 10
 )
 
-// beside is how many experiments run at once. Their calls mostly wait, so that all of them together keep two
+// beside is the number of experiments that run at once. Their calls mostly wait, so that all of them together keep two
 // processors a quarter busy.
 const beside = 4
 

@@ -21,8 +21,8 @@ import (
 // 95th percentile within some seconds.
 const controlRate = 20
 
-// controlClient is the control client: a driver of wirelab that calls the audited service at the same time as the tool. Its
-// result distinguishes a slow machine from a slow tool.
+// controlClient is the control client: a driver of wirelab that calls the audited service at the same time as the tool.
+// Its result distinguishes a slow machine from a slow tool.
 type controlClient struct {
 	driver *target.Process
 	slice  time.Duration

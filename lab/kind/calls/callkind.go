@@ -108,7 +108,7 @@ func callMetrics() []metric.Metric {
 	all = append(all, metric.Times("response", false)...)
 	all = append(all, metric.Times("service", true)...)
 	return append(all,
-		// Published figures are means, so there is one to hold beside them; it
+		// Published figures are means, so there must be one to compare with them; it
 		// hides the tail.
 		metric.Metric{
 			ID: plan.ResponseMean, Title: "mean response time", Short: "response mean", Dimension: metric.Time,

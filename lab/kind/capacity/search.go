@@ -69,14 +69,14 @@ func closedRate(s *result.CapacitySearch) float64 {
 
 // Search finds the highest rate at which something passes: doubling (or
 // halving) from a start until a rate that passes and one that does not are
-// known, then bisecting until they are SearchStep apart. It remembers and
-// never asks again, so that it ends whatever it is told: noise near the edge
-// moves what it finds by little, and cannot keep it going. It is a pure
-// function of what it is told, and so is made again by who verifies a result.
+// known, then bisecting until they are SearchStep apart. It remembers each
+// rate and never probes one again, so it always ends: noise near the edge
+// changes the result by little, and cannot prolong the search. The result is a
+// pure function of the probes, so that verifying a result computes it again.
 //
-// A spoiled probe neither passes nor fails: it is repeated; where it still is
-// spoiled, its rate is one that the generator cannot be trusted at, and the
-// search goes on below it.
+// A spoiled probe neither passes nor fails: it is repeated. If it is spoiled
+// again, the generator cannot be trusted at its rate, and the search continues
+// below it.
 type Search struct {
 	// Start is the first rate; Least and Most bound those tried. 0 < Least <=
 	// Start <= Most.

@@ -43,7 +43,7 @@ func Find(g grid.Grid, state func(load, arm int) claim.ArmState) []claim.Curve {
 	for l := range g.Trials {
 		load := g.Result.Plan.Loads[l]
 		if !load.Open() || len(load.Stages) > 0 || load.Kind() == plan.Held || load.Fails() {
-			continue // what is done to a broker in a fault is not the rate's
+			continue // a fault of the broker is no effect of the rate
 		}
 		of := claim.Curve{
 			Operation: g.Result.Plan.OperationOf(load), Arrivals: cmp.Or(load.Arrivals, plan.Poisson),

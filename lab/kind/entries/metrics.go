@@ -16,7 +16,7 @@ const (
 )
 
 // followedMetrics are those of calls whose effect comes later. They are the
-// accepted entries' alone: one whose caller was told of an error has no time.
+// accepted entries' alone: one whose caller got an error has no time.
 func followedMetrics() []metric.Metric {
 	times := func(id, title string, q float64, of func(*result.Followed) *stat.Histogram) metric.Metric {
 		return metric.Metric{

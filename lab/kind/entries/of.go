@@ -7,7 +7,7 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Of is what a trial tells of followed entries: nothing where it has none.
+// Of returns the followed entries of a trial: empty if it has none.
 func Of(t *result.Trial) result.Followed {
 	if t.Followed == nil {
 		return result.Followed{}

@@ -5,7 +5,7 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Of is what a trial tells of messages: nothing where it has none.
+// Of returns the messages of a trial: empty if it has none.
 func Of(t *result.Trial) result.Messages {
 	if t.Messages == nil {
 		return result.Messages{}

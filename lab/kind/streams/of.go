@@ -5,7 +5,7 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Of is what a trial tells of streams: nothing where it has none.
+// Of returns the streams of a trial: empty if it has none.
 func Of(t *result.Trial) result.Streams {
 	if t.Streams == nil {
 		return result.Streams{}

@@ -10,31 +10,29 @@ import (
 	"wirelab/lab/plan"
 )
 
-// awake is a driver whose cores a process beside it keeps from idling: one that runs
-// only where nobody else would. An idle virtual processor comes back some hundred
-// microseconds late, which would be taken for the broker's time, or make the
-// generator late.
+// awake is a driver with an idle spinner on its cores: a process that runs only when no other process would. An idle
+// virtual processor wakes some hundred microseconds late. That would count as the broker's time, or make the generator
+// late.
 type awake struct {
 	experiment.Child
 	spinner experiment.Child
 }
 
-// keepAwake starts a keeper beside a driver that has cores of its own; else the keeper
-// would only wear out the brokers'.
+// keepAwake starts an idle spinner next to a driver that has separate cores. Without separate cores the spinner would
+// only take time from the brokers.
 func (b *Bench) keepAwake(ctx context.Context, driver experiment.Child) (experiment.Child, error) {
 	on := b.Placement().DriverCPUs
 	if on == nil || b.programs.Spinner == nil {
 		return driver, nil
 	}
-	spinner, err := b.Start(ctx, "keeper beside the driver", b.programs.Spinner, on)
+	spinner, err := b.Start(ctx, "idle spinner of the driver", b.programs.Spinner, on)
 	if err != nil {
 		return nil, errors.Join(err, driver.Stop())
 	}
 	return &awake{driver, spinner}, nil
 }
 
-// Ask implements [experiment.Child]: what the keeper used of the driver's cores is not
-// others'.
+// Ask implements [experiment.Child]. The spinner's CPU time on the driver's cores is not that of other programs.
 func (a *awake) Ask(ctx context.Context, order control.Order) (control.Reply, error) {
 	if order.Slice == nil {
 		return a.Child.Ask(ctx, order)

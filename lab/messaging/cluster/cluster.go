@@ -1,6 +1,5 @@
-// Package cluster runs message brokers of our own: it starts a cluster of one kind,
-// accounts for its processes, does to them what is asked, and stops them. It sends
-// nothing to them but what it takes to find out who leads.
+// Package cluster runs message brokers for experiments: it starts a cluster of one kind, accounts for its processes,
+// injects faults into its nodes, and stops it. It sends the nodes nothing but the requests that find the leader.
 package cluster
 
 import (
@@ -38,8 +37,8 @@ type Options struct {
 	// Small puts the nodes' data on a disk so small that it can be filled up, which
 	// takes root.
 	Small bool
-	// Apart puts each node on a host of its own, in a network namespace, so that it can be
-	// cut off from the others; this takes root.
+	// Apart puts each node into a separate network namespace, so that it can be cut off from the others; this takes
+	// root.
 	Apart bool
 	// Nothing starts what speaks the kind's protocol and does nothing, in the place of its
 	// nodes: see package broker/null.
@@ -192,15 +191,14 @@ func (s *Cluster) Stop(ctx context.Context) error {
 	return errors.Join(all, os.RemoveAll(s.home), s.owned.Close())
 }
 
-// prefix begins the names of stands' directories, and kept is the one in each that holds
-// what nodes keep: a disk of its own may be put there.
+// prefix begins the names of the clusters' directories. kept is the directory in each that holds the nodes' data: a
+// separate disk may be mounted there.
 const (
 	prefix = "wirelab-cluster-"
 	kept   = "nodes"
 )
 
-// settle makes the directory, and removes those of clusters that were killed: nobody else
-// would.
+// settle makes the directory, and removes those of clusters that were killed. Nothing else removes them.
 func (s *Cluster) settle() (err error) {
 	for _, left := range daemon.Left(os.TempDir(), prefix, time.Now()) {
 		daemon.Reclaim(left, func() bool { // its nodes died with it
@@ -212,7 +210,7 @@ func (s *Cluster) settle() (err error) {
 		return err
 	}
 	s.dir = filepath.Join(s.home, kept)
-	// A server that runs as somebody else must enter them.
+	// A server that runs as another user must enter them.
 	if err = os.Chmod(s.home, 0o755); err == nil {
 		err = os.Mkdir(s.dir, 0o755)
 	}

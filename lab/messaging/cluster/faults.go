@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// How long what is done to a node lasts before it is undone.
+// How long a fault of a node lasts.
 const (
 	downFor   = 2 * time.Second // a killed node stays down so long before it is started again
 	pausedFor = 5 * time.Second // longer than any broker here waits for a silent leader
@@ -129,15 +129,15 @@ func (s *Cluster) restartAll(ctx context.Context, _ string, done *control.Done) 
 	return nil
 }
 
-// fillDisk fills the disk that all nodes share, and makes room again. A node that
-// needs it is started again, as whoever looks after it would.
+// fillDisk fills the disk that all nodes share, and makes room again. A node that stopped is started again, as an
+// operator would do.
 func (s *Cluster) fillDisk(ctx context.Context, _ string, done *control.Done) error {
 	if s.unmount == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the nodes' disk is not one that may be filled up")
 	}
 	done.Who, done.Began = "the disk of all nodes", time.Now()
 	ballast := filepath.Join(s.dir, "ballast")
-	// On the nodes' cores: whoever fills a node's disk is on it, and not beside the driver.
+	// On the nodes' cores, so that filling the disk takes no time from the driver.
 	err := affinity.Place{CPUs: s.options.CPUs}.Do(func() error { return fill(ballast) })
 	for until := time.Now().Add(fullFor); err == nil && time.Now().Before(until); {
 		err = errors.Join(s.readAll(), wait(ctx, readEvery)) // a node that cannot write may end by itself
@@ -169,7 +169,7 @@ func fill(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // what is in it does not matter
+	defer func() { _ = file.Close() }() // its content does not matter
 	block := make([]byte, 1<<20)
 	for len(block) > 0 {
 		if _, err := file.Write(block); errors.Is(err, syscall.ENOSPC) {

@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// What an acknowledgement promises is what a report puts beside the figures.
+// A report shows the promise of an acknowledgement next to the figures.
 func TestHandovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

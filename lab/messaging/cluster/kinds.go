@@ -31,7 +31,7 @@ func startHermes(ctx context.Context, o Options, dir string) (*brokers, error) {
 			append(options.Namespaces, host.Namespace)
 	}
 	if o.hosts != nil {
-		options.Args = append(options.Args, "--insecure") // nobody else is on their network
+		options.Args = append(options.Args, "--insecure") // no other program is on their network
 	}
 	c, err := local.Start(ctx, options)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// stage is the door at which a driver asks for things to be done to the nodes.
+// stage is the fault server: a driver asks it to inject faults into the nodes.
 type stage struct {
 	url     string
 	server  *http.Server
@@ -27,11 +27,11 @@ type stage struct {
 	failed  error // of serving; read once that is over
 }
 
-// faultBytes are the most bytes of what is asked for.
+// faultBytes is the largest size of a request.
 const faultBytes = 4 << 10
 
-// Stage opens the stage, if it is not open, and returns its URL. Nobody can guess it,
-// and it is on the loopback: whoever knows it may kill the nodes.
+// Stage starts the fault server, if it does not run, and returns its URL. The URL is on the loopback and cannot be
+// guessed: a program that knows it may kill the nodes.
 func (s *Cluster) Stage() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func (s *Cluster) CPU() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// Use is what the nodes used so far, and hold now. It is read on their cores, and not
-// beside the driver.
+// Use returns what the nodes used so far, and hold now. It is read on the nodes' cores, so that the driver loses no
+// time.
 func (s *Cluster) Use() (use control.Use, err error) {
 	err = affinity.Place{CPUs: s.options.CPUs}.Do(func() (err error) {
 		use, err = s.use()
@@ -128,9 +128,9 @@ func (s *Cluster) Usage(context.Context) (result.Usage, error) {
 	return result.Usage{ResidentBytes: used.Memory}, err
 }
 
-// flushes reports whether what nodes write comes to the disk while a load runs. What the
-// kernel keeps for half a minute is written in somebody else's window, or never, and a
-// count of what is written in this one says nothing of the broker.
+// flushes reports whether the nodes' writes reach the disk while a load runs. The kernel may keep writes for half a
+// minute. They then reach the disk in another window, or never, and a count of bytes in this window says nothing about
+// the broker.
 func (s *Cluster) flushes() bool {
 	h := s.Guarantee()
 	return h.Sync == result.SyncFirst || s.options.Kind == drivers.Hermes && h.Persistent

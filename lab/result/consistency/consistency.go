@@ -159,7 +159,7 @@ func (c *consistency) trial(r *result.Result, path string, t *result.Trial) {
 	}
 }
 
-// drivers checks that what the drivers on hosts measured adds up to the trial, and that their hosts are told.
+// drivers checks that the measurements of the drivers on hosts add up to the trial, and that their hosts are known.
 func (c *consistency) drivers(r *result.Result, path string, t *result.Trial) {
 	if len(t.Drivers) == 0 {
 		return

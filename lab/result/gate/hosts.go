@@ -5,8 +5,8 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// driverCores is how many cores a driver may run on. Of several on hosts it is the fewest: what they used is added up, with
-// the time in which they did, so that one of them is held to what one has.
+// driverCores is how many cores a driver may run on. Of several on hosts it is the fewest: what they used is added up,
+// with the time in which they did, so that one of them is held to what one has.
 func (s *Subject) driverCores() int {
 	return s.hostCores(result.RoleDriver, s.Result.Placement.DriverCPUs)
 }
@@ -26,8 +26,8 @@ func (s *Subject) hostCores(role string, pinned []int) int {
 	return s.Cores(pinned)
 }
 
-// EachDriver holds every one of several drivers to the checks on a generator, by what it measured itself: one that was too
-// slow is not to hide among those that were not. Checks that failed are added with the name of the host.
+// EachDriver holds every one of several drivers to the checks on a generator, by what it measured itself: one that was
+// too slow is not to hide among those that were not. Checks that failed are added with the name of the host.
 func (s *Subject) EachDriver() {
 	if len(s.Trials) == 0 || len(s.Trials[0].Drivers) < 2 {
 		return

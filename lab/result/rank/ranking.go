@@ -95,9 +95,8 @@ type versus struct {
 	*claim.Difference
 }
 
-// Find compares all arms of a load with each other, by what somebody may
-// want of a way to hand an entry on. None where the kind of load ranks no arms, or of
-// more arms than ContestLimit.
+// Find compares all arms of a load with each other, by each goal that a user may have. It returns none if the kind of
+// load ranks no arms, or if there are more arms than ContestLimit.
 //
 // Claims are corrected in two ways, and must pass both: by [stat.Holm] over the pairs of a metric, since each metric
 // is a separate question, and by [stat.BenjaminiHochberg] over all pairs of all metrics, since they are shown in one

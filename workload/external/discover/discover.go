@@ -1,4 +1,4 @@
-// Package discover makes the description of a service from what the service says of itself, or from a file that tells
+// Package discover makes the description of a service from the service's own answers, or from a file that describes
 // of it. It knows the readers of all formats, and starts and measures nothing.
 package discover
 

@@ -100,7 +100,7 @@ func (s *service) heed(ctx context.Context, conn *pgx.Conn) error {
 		}
 		position, err := strconv.ParseInt(n.Payload, 10, 64)
 		if err != nil {
-			return wirelab.Errorf(wirelab.Internal, "the database tells of a position that cannot be read")
+			return wirelab.Errorf(wirelab.Internal, "the database sent a position that cannot be read")
 		}
 		s.bell.Ring(position)
 	}
