@@ -1,5 +1,5 @@
 // Package discover makes the description of a service from the service's own answers, or from a file that describes
-// of it. It knows the readers of all formats, and starts and measures nothing.
+// it. It knows the readers of all formats, and starts and measures nothing.
 package discover
 
 import (
