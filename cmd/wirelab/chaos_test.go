@@ -210,7 +210,7 @@ func TestChaosMistakes(t *testing.T) {
 	newShell(t).run("chaos", "mailer").wants(t, desk.ExitUsage, nil, []string{"logging"})
 }
 
-// A page for a person says what a program is told, faults where they began.
+// The page for people shows the same facts as the output for programs, with faults where they began.
 func TestChaosIsPrinted(t *testing.T) {
 	t.Parallel()
 	var report chaos.Report

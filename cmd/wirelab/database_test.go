@@ -54,7 +54,7 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	}
 }
 
-// A machine without PostgreSQL gets the embedded one for arms that name none, and is told.
+// Without PostgreSQL, arms that name no database get the embedded one, and a note says so.
 func TestWithoutPostgreSQLTheEmbeddedDatabaseIsUsed(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer

@@ -90,7 +90,7 @@ func TestDB(t *testing.T) {
 	run("db", "stop", "--keep").wants(t, desk.ExitOK, nil, []string{"stay in " + status.Directory})
 	again := decode[databases.Status](t, run("db", "start", "--json").stdout)
 
-	// What is no data set is not removed without a word.
+	// A database that is no data set of wirelab is not removed silently.
 	resident, _, err := postgres.Running(getenv)
 	if err != nil {
 		t.Fatal(err)

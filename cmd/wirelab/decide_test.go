@@ -73,7 +73,7 @@ func madeUpRun() outages.Run {
 	}
 }
 
-// Of a preset with published recommendations, decide tells of each what was measured.
+// For a preset with published recommendations, decide shows the measurement of each.
 func TestDecideOnPublishedAdvice(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

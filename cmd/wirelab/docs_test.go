@@ -54,7 +54,7 @@ var planned = map[string][]string{
 	"load":     {"--dry-run"},
 	"curve":    {"--print-plan", "--rates", "10,20,30"},
 	"capacity": {"--certificate", "planned"}, // has no plan: it is searched for
-	"replay":   {"--certificate", "planned"}, // the stored plan is run as it is
+	"replay":   {"--certificate", "planned"}, // the stored plan is run unchanged
 	"doctor":   {"--no-burst"},
 	"selftest": {"--list"},
 	"chaos":    {"--for", "1ms"}, // is looked at last, when all else is right

@@ -73,7 +73,7 @@ func TestDoctorLooksOnly(t *testing.T) {
 		}
 	}
 	if strings.Contains(p.stdout.String(), "tell apart") {
-		t.Error("a certificate that nobody asked for")
+		t.Error("a certificate without a request for one")
 	}
 	begin(t, t.TempDir(), "doctor", "--burst", "1ms").want(desk.ExitUsage, "--burst 1ms")
 }

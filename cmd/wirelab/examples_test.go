@@ -83,7 +83,7 @@ func checkExample(t *testing.T, dir string, wires []string) {
 	m.wantNoneLeft()
 }
 
-// copyExample copies what is checked in of an example.
+// copyExample copies the checked-in files of an example.
 func copyExample(t *testing.T, name, to string) {
 	t.Helper()
 	root := filepath.Join("../../examples", name)

@@ -45,7 +45,7 @@ type program struct {
 	over    chan struct{}   // closed once it has ended, by itself or killed
 }
 
-// begin starts wirelab in a directory of its own with a store there.
+// begin starts wirelab in a separate directory with a store there.
 func begin(t *testing.T, dir string, args ...string) *program {
 	t.Helper()
 	return beginWith(t, dir, nil, args...)
@@ -61,7 +61,7 @@ func beginWith(t *testing.T, dir string, environment []string, args ...string) *
 	return p
 }
 
-// prepared is wirelab as a process of its own that has yet to begin.
+// prepared is wirelab as a separate process that has not started yet.
 func prepared(t *testing.T, dir string, environment []string, args ...string) *program {
 	p := &program{t: t, command: exec.Command(os.Args[0], args...), mark: filepath.Join(dir, "results.db")}
 	p.command.Dir = dir
@@ -284,7 +284,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if r.Certificate != nil {
-		t.Errorf("a certificate that nobody asked for: %+v", r.Certificate)
+		t.Errorf("a certificate without a request for one: %+v", r.Certificate)
 	}
 }
 

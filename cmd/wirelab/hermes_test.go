@@ -59,7 +59,7 @@ func TestUpLoggingWithHermes(t *testing.T) {
 		[]string{kinds.HermesVariable + "=" + url, local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes",
 		"--db", "memory")
 	if len(elsewhere.Parts) != 3 {
-		t.Errorf("beside a Hermes that runs there are %+v", elsewhere.Parts)
+		t.Errorf("next to a Hermes that runs there are %+v", elsewhere.Parts)
 	}
 	// Both listeners are of one group: either may take the entry, which is stored once.
 	status, reply, err := post(t.Context(), elsewhere.Gateway+"/log-hermes", logging.Entry{ID: "elsewhere", Name: "n"})

@@ -20,7 +20,7 @@ import (
 const keptResults = "../../results/testdata/kept"
 
 var updateKept = flag.Bool("update-kept", false,
-	"write what is said about kept results into testdata; understand each difference before committing it")
+	"write the reports of kept results into testdata; understand each difference before committing it")
 
 // A result that an earlier build stored must open, verify and compare as it did then. No later build may read another
 // number from it. Only sentences may change.

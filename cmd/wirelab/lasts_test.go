@@ -38,7 +38,7 @@ func TestCommandsSayWhatTheyDo(t *testing.T) {
 	}, lasts(), cannotLast())
 }
 
-// muted runs a command of a program that has a clock of its own, and interrupts it once it says what it waits for.
+// muted runs a command of a program with a separate clock, and interrupts it once it says what it waits for.
 func muted(t *testing.T, want, args string, env map[string]string) (code int, stdout, stderr string) {
 	t.Helper()
 	return clitest.Interrupt(t, want, func(ctx context.Context, terminal cli.Terminal) int {

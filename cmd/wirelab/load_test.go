@@ -6,7 +6,7 @@ import (
 	"wirelab/cmd/internal/desk"
 )
 
-// A host that is not this machine gets nothing, not even a question, until somebody says that it may be loaded.
+// Another machine gets nothing, not even a question, until a flag says that it may be loaded.
 // 192.0.2.1 is of no network (RFC 5737).
 func TestLoadElsewhere(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestLoadElsewhere(t *testing.T) {
 		[]string{"POST /items?page=1 HTTP/1", "Host: 192.0.2.1", "\na=b\n"}, nil)
 }
 
-// What is typed into the URL is sent as it is, but for what stands in for values.
+// The URL is sent as typed, except for placeholders of values.
 func TestLoadURL(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -43,7 +43,7 @@ func nowhere(t *testing.T, where, text string) {
 	}
 }
 
-// What is secret is in nothing that is printed or kept, also where the server says it again.
+// Secrets appear in nothing that is printed or stored, also if the server repeats them.
 func TestSecretsAreNowhere(t *testing.T) {
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		t.Errorf("--dry-run: %d, %d requests\n%s%s", dry.code, n.Load(), dry.stdout, dry.stderr)
 	}
 	for by, form := range map[string]string{"client": "--json", "raw": "--full"} {
-		n.Store(0) // the calls before what is measured must be right
+		n.Store(0) // the calls before the measured ones must be right
 		o := s.run(typed(form, "--driver", by, "--rounds", "1", "--max-rounds", "1", "--slices", "3", "--slice",
 			"200ms", "--seed", "1", "--certificate", "none")...)
 		nowhere(t, by, o.stdout+o.stderr)

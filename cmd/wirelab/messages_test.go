@@ -152,7 +152,7 @@ func TestMessagesAreInterrupted(t *testing.T) {
 	}
 }
 
-// A conductor that is killed takes its brokers, their hosts and links along.
+// When a runner is killed, its brokers, their hosts and links are gone too.
 func TestMessagesRunnerIsKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -263,7 +263,7 @@ func TestUpMessaging(t *testing.T) {
 	}
 }
 
-// What cannot be says so, and what is known instead.
+// An impossible setting is an error that names the possible ones.
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -300,7 +300,7 @@ func TestMessagesRefused(t *testing.T) {
 			[]string{"compare", "grpc", "-w", "routeguide.GetFeature", "--scenario", "live"},
 			[]string{"--scenario needs --workload messaging"},
 		},
-		"up with what is none": {
+		"up with an unknown broker": {
 			[]string{"up", "messaging", "--broker", "zeromq"},
 			[]string{"zeromq", "hermes", "nats", "rabbitmq"},
 		},

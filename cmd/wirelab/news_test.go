@@ -150,7 +150,7 @@ func TestKilledExperimentGoesStale(t *testing.T) {
 	begin(t, p.command.Dir, "results", "list").want(desk.ExitOK)
 }
 
-// Looks at what is measured so far take at most their share of the time.
+// Intermediate analyses take at most their share of the time.
 func TestLooksHaveABudget(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Make(resulttest.Setting{

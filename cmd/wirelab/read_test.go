@@ -133,7 +133,7 @@ func TestImportChecks(t *testing.T) {
 		[]string{"imported from standard input", "without a digest"}, nil)
 }
 
-// exported is the document of a result, made in a store of its own.
+// exported is the document of a result, made in a separate store.
 func (s *shell) exported(t *testing.T, r *result.Result) string {
 	t.Helper()
 	own := newShell(t)
@@ -208,7 +208,7 @@ func TestResultOfLaterWirelab(t *testing.T) {
 	}
 	s.run("verify", "latest").wants(t, desk.ExitOK, append(says, "checked      digest"), nil)
 	s.run("results", "list").wants(t, desk.ExitOK, []string{"grpc"}, nil)
-	// What is exported still has it, and holds.
+	// The exported document still has it, and verifies.
 	exported := s.run("results", "export", "latest").stdout
 	if !strings.Contains(exported, `"model": "x"`) {
 		t.Error("an export lacks the fields that this wirelab does not know")

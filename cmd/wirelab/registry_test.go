@@ -48,7 +48,7 @@ func withToy(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// What has a protocol through its bindings has it in every command: no list of names is kept beside the registry.
+// A protocol that bindings register is known to every command: no list of names exists besides the registry.
 func TestANewProtocolIsKnownEverywhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -33,7 +33,7 @@ func replays(t *testing.T, dir string, was *result.Result) *result.Result {
 	return here
 }
 
-// What cannot be replayed is told before anything is measured. A replay itself is part of
+// A result that cannot be replayed is refused before anything is measured. A replay itself is part of
 // TestCompareOverNetwork.
 func TestReplayMistakes(t *testing.T) {
 	if testing.Short() {

@@ -24,7 +24,7 @@ func TestReport(t *testing.T) {
 	help := s.run("report", "--help").stdout
 	for _, f := range forms.Reports() {
 		if !strings.Contains(help, "  "+f.Name+" ") {
-			t.Errorf("the help does not tell of %s", f.Name)
+			t.Errorf("the help does not mention %s", f.Name)
 		}
 		file := filepath.Join(t.TempDir(), "out")
 		s.run("report", id, "--format", f.Name, "-o", file).wants(t, desk.ExitOK, nil,

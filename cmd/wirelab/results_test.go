@@ -41,7 +41,7 @@ func TestResultsList(t *testing.T) {
 	}
 }
 
-// Calibration runs are no answer to anybody's question, so a list leaves them out unless it is asked for them.
+// Calibration runs answer no question of a user, so a list leaves them out by default.
 func TestCalibrationIsNotListed(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -97,10 +97,10 @@ func TestResultsName(t *testing.T) {
 		list[0].Label == "" {
 		t.Errorf("list %+v", list)
 	}
-	// What is exported follows from the result alone, so that it can be verified anywhere.
+	// The export follows from the result alone, so it can be verified anywhere.
 	if named := s.run("results", "export", "v1.2 before cache"); named.stdout != unnamed.stdout ||
 		named.code != desk.ExitOK {
-		t.Error("the name changed what is exported")
+		t.Error("the name changed the export")
 	}
 	s.run("results", "name", "v1.2 before cache").wants(t, desk.ExitOK, nil, []string{id + " has no name now"})
 	s.run("results", "show", "v1.2 before cache").wants(t, desk.ExitUsage, nil, []string{"no result"})
@@ -119,7 +119,7 @@ func TestResultsRemove(t *testing.T) {
 	s.run("results", "rm", id).wants(t, desk.ExitUsage, nil, []string{"no result"})
 }
 
-// What is rescued from a full store, or comes from another machine, is taken in.
+// A result that was rescued from a full store, or comes from another machine, is imported.
 func TestResultsImport(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -207,13 +207,13 @@ func TestResultsExport(t *testing.T) {
 			t.Errorf("%s: left behind %v, %v", f.Name, left, err)
 		}
 		if !strings.Contains(s.run("results", "export", "--help").stdout, "  "+f.Name+" ") {
-			t.Errorf("the help does not tell of %s", f.Name)
+			t.Errorf("the help does not mention %s", f.Name)
 		}
 	}
 	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, desk.ExitFailed,
 		nil, []string{"there is no folder"})
 
-	// What is exported as json goes in again, elsewhere.
+	// A JSON export can be imported elsewhere.
 	other := newShell(t)
 	other.runWith(t.Context(), s.run("results", "export").stdout, "results", "import", "-").wants(t, desk.ExitOK,
 		[]string{id}, nil)

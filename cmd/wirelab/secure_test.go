@@ -187,7 +187,7 @@ func TestWrongFilesOfTLS(t *testing.T) {
 	}
 }
 
-// A report says that nobody looked who answered.
+// A report says that the server's identity was not checked.
 func TestInsecureIsInTheReport(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Two()

@@ -51,7 +51,7 @@ func TestSelfTestNames(t *testing.T) {
 	s.run("selftest", "--list", "--json").wants(t, desk.ExitOK, []string{`"Name": "truth"`}, nil)
 }
 
-// A server with a known delay can be asked for, and mistakes in it are told.
+// A server with a known delay can be selected, and mistakes in its description are errors.
 func TestInjectedArms(t *testing.T) {
 	s := newShell(t)
 	for arm, want := range map[string]string{

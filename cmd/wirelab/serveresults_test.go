@@ -99,7 +99,7 @@ func TestServeResults(t *testing.T) {
 		t.Errorf("exit code %d: %s", c, notes)
 	}
 	if strings.Contains(out.String()+notes.String(), token) {
-		t.Errorf("the token is told: %s", notes)
+		t.Errorf("the token is printed: %s", notes)
 	}
 	s.env["WIRELAB_TOKEN"] = ""
 	s.run("serve-results", "--token", "short").wants(t, desk.ExitUsage, nil, []string{"16 or more"})

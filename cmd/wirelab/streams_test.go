@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// TestStreamFlags: what is typed becomes loads, a rate being that of all streams.
+// TestStreamFlags: flags become loads, and a rate is that of all streams together.
 func TestStreamFlags(t *testing.T) {
 	t.Parallel()
 	rates := []plan.Load{{Rate: 1000}, {Rate: 10_000}}

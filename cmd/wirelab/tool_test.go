@@ -108,7 +108,7 @@ func TestCompareWithTool(t *testing.T) {
 				plan.ResponseP50, plan.ResponseMean, plan.WireSent, plan.WireReceived, plan.ClientAllocations,
 			} {
 				if v, known := kinds.MustMetric(id).Value(&trial); known {
-					t.Errorf("%s is %v, which nobody told", id, v)
+					t.Errorf("%s is %v, which the tool did not report", id, v)
 				}
 			}
 		}
@@ -154,7 +154,7 @@ func TestCompareWithDescribedAndHop(t *testing.T) {
 	}
 }
 
-// pgbench runs the statements of a store: it draws what is there, and what it writes is stored.
+// pgbench runs the statements of a store: it draws existing accounts, and its writes are stored.
 func TestCompareWithDatabase(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -6,7 +6,7 @@ import (
 	"wirelab/cmd/internal/desk"
 )
 
-// What --published-topology cannot be with is told before anything starts.
+// Flags that exclude --published-topology are refused before anything starts.
 func TestTopologyRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -124,7 +124,7 @@ func TestTransferMistakes(t *testing.T) {
 	s.run("results", "push", "--to", missing, "r-1").wants(t, desk.ExitFailed, nil, nil)
 }
 
-// Ctrl-C keeps what was copied, and the same command goes on.
+// Ctrl-C keeps the copied results, and the same command continues.
 func TestPushInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -189,7 +189,7 @@ func TestInPostgreSQL(t *testing.T) {
 	team.env["WIRELAB_STORE"] = dsn
 	for _, args := range []string{
 		"results list --json", "results show", "results show " + storetest.Sample(1).ID, "results export",
-		"results list --protocol connect", "verify latest", "results list --host nobody",
+		"results list --protocol connect", "verify latest", "results list --host missing",
 	} {
 		mine, theirs := s.run(strings.Fields(args)...), team.run(strings.Fields(args)...)
 		// From where a result came is a store's own to tell.

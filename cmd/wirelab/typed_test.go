@@ -31,7 +31,7 @@ func shopHandler() http.Handler {
 	return mux
 }
 
-// What a newcomer types wrong is told in their own words, with what to type instead, before anything is measured.
+// A wrong command line gets an error that quotes it and says what to type instead, before anything is measured.
 func TestLoadSaysWhatToType(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(shopHandler())
@@ -87,7 +87,7 @@ func TestLoadSaysWhatToType(t *testing.T) {
 	}
 }
 
-// A server of HTTP/2 that is called in HTTP/1.1 is told from one that is broken.
+// The error of an HTTP/2 server that is called in HTTP/1.1 differs from that of a broken one.
 func TestLoadFindsAnotherVersion(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -14,7 +14,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// raw is a request as it is on the wire, without its address.
+// raw is a request in its wire form, without its address.
 type raw struct{ method, header, body string }
 
 // hostile are requests that are refused, by why.
@@ -80,7 +80,7 @@ func (r raw) say(ctx context.Context, gateway, address string) (string, error) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	sending.Go(func() {
-		// A gateway that has heard enough hangs up, and what is left is not written.
+		// A gateway that reads no more closes the connection, and the rest is not written.
 		_, _ = io.WriteString(conn,
 			r.method+" "+address+" HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n"+r.header+"\r\n"+r.body)
 		_ = conn.(*net.TCPConn).CloseWrite()
@@ -120,7 +120,7 @@ func refusesAlike(t *testing.T, up upStatus) {
 					t.Errorf("%s to %s: %s", why, address, got)
 				}
 			case got != first:
-				t.Errorf("%s: %s is told %s, and %s %s", why, addresses[0], first, address, got)
+				t.Errorf("%s: %s gets %s, and %s %s", why, addresses[0], first, address, got)
 			}
 		}
 	}

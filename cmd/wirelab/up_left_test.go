@@ -46,7 +46,7 @@ func inhabitants(t *testing.T, dir string) (all []string) {
 	for _, file := range environments {
 		text, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(text, []byte(dir)) {
-			continue // it ended, or is nobody's business
+			continue // it ended, or is hidden from us
 		}
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
 		all = append(all, string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))

@@ -34,7 +34,7 @@ import (
 	"wirelab/workload/logging/bind"
 )
 
-// rise runs "up logging" as a process of its own until all is up.
+// rise runs "up logging" as a separate process until all is up.
 func rise(t *testing.T, environment []string, args ...string) (*program, upStatus) {
 	t.Helper()
 	p, stdout := rising(t, environment, args...)
@@ -401,7 +401,7 @@ func TestUpLoggingAPartDies(t *testing.T) {
 	}
 }
 
-// Ctrl-C while it comes up ends what is up already.
+// Ctrl-C during the start ends the components that run already.
 func TestUpLoggingInterruptedEarly(t *testing.T) {
 	t.Parallel()
 	p, _ := rising(t, nil, "--broker", "nats", "--db", "memory")
@@ -421,7 +421,7 @@ func TestUpLoggingWithoutRabbitMQ(t *testing.T) {
 	p, up := rise(t, []string{none}, "--db", "memory")
 	status, reply, err := post(t.Context(), up.Gateway+"/log-rabbit", logging.Entry{Name: "event"})
 	if err != nil || status != http.StatusServiceUnavailable || !strings.Contains(reply.Message, "rabbitmq-server") {
-		t.Errorf("the path is told as %d %+v, %v", status, reply, err)
+		t.Errorf("the path is described as %d %+v, %v", status, reply, err)
 	}
 	p.interrupt()
 	p.want(desk.ExitOK, "no RabbitMQ", "--broker nats")

@@ -76,7 +76,7 @@ func TestVerify(t *testing.T) {
 	s.run("verify").wants(t, desk.ExitUsage, nil, []string{"needs ids or files"})
 }
 
-// What somebody changed in the store is found too: the body, the digest, and
+// A change in the store is found too: the body, the digest, and
 // what lists show.
 func TestVerifyStore(t *testing.T) {
 	t.Parallel()

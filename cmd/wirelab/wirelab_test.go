@@ -373,7 +373,7 @@ func TestPresetsCanBeRun(t *testing.T) {
 		o := s.run("presets", p.Name)
 		o.wants(t, desk.ExitOK, nil, nil)
 		if back, err := plan.Parse(p.Name, []byte(o.stdout)); err != nil || back.Seed != 0 || back.Slices == 0 {
-			t.Errorf("%s: what is printed is not a whole plan without a seed: %+v, %v", p.Name, back, err)
+			t.Errorf("%s: the output is not a whole plan without a seed: %+v, %v", p.Name, back, err)
 		}
 		w, err := a.Work(p.Workload)
 		if err != nil {

@@ -164,7 +164,7 @@ func TestOneFaultOneText(t *testing.T) {
 	}, strings.NewReplacer("TAKEN", taken.Addr().String(), "CLOSED", porttest.Refusing(t), "DIR", dir).Replace, s.says)
 }
 
-// refuses checks what is said of command lines that are wrong.
+// refuses checks the errors of wrong command lines.
 func (s *shell) refuses(t *testing.T, says map[string]string) {
 	t.Helper()
 	var faults []clitest.Fault

@@ -73,11 +73,11 @@ func TestActivityWithoutATerminal(t *testing.T) {
 			reading.Done()
 			time.Sleep(7 * time.Second)
 		}, "reading x: 1 of 2 results (1s so far)\nworking (8s so far)\n"},
-		"whoever waits is told when it is given up": {nil, func(_ context.Context, a *Terminal) {
+		"giving up is reported": {nil, func(_ context.Context, a *Terminal) {
 			defer a.Waiting("a node", 10*time.Second)()
 			time.Sleep(9 * time.Second)
 		}, "waiting for a node (2s so far, at most 10s)\nwaiting for a node (8s so far, at most 10s)\n"},
-		"what is printed ends the silence": {nil, func(_ context.Context, a *Terminal) {
+		"output ends the silence": {nil, func(_ context.Context, a *Terminal) {
 			time.Sleep(1500 * time.Millisecond)
 			a.Note("note")
 			time.Sleep(1500 * time.Millisecond)
@@ -91,7 +91,7 @@ func TestActivityWithoutATerminal(t *testing.T) {
 			steps.Stage("round 1 done")
 			time.Sleep(time.Second)
 		}, "round 1 done\n"},
-		"what is interrupted and goes on says both": {nil, func(ctx context.Context, a *Terminal) {
+		"an interrupted command that continues reports both": {nil, func(ctx context.Context, a *Terminal) {
 			time.Sleep(time.Second)
 			ctx.Value(interruptKey{}).(context.CancelFunc)()
 			time.Sleep(2 * time.Second)
@@ -152,7 +152,7 @@ func TestActivityAtATerminal(t *testing.T) {
 	}
 }
 
-// A pager that holds what is printed has the screen: nothing is drawn into it.
+// While a pager shows the output, it owns the screen: no progress is drawn.
 func TestNothingIsSaidWhileAPagerShowsTheOutput(t *testing.T) {
 	t.Parallel()
 	got := doing(t, 0, nil, func(_ context.Context, a *Terminal) {

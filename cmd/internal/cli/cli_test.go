@@ -89,7 +89,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// What is done last is done after a failure too, and its own failure is told with it.
+// The last action runs after a failure too, and its own failure is reported with it.
 func TestLast(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestPrinting(t *testing.T) {
 	}
 }
 
-// What a terminal would obey, and what nobody would see, is written as an escape: a file may have any name.
+// Control characters and invisible characters are written as escapes: a file may have any name.
 func TestNotesAreShown(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

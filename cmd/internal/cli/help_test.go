@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A command line that is too long goes on as a shell takes it: never inside single quotes, and a flag
+// A command line that is too long continues on the next line as a shell reads it: never inside single quotes, and a flag
 // stays with its value.
 func TestExamplesCanBeCopied(t *testing.T) {
 	t.Parallel()

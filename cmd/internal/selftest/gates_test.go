@@ -99,7 +99,7 @@ func TestWireIsThatOfTheCalmestRound(t *testing.T) {
 	}
 }
 
-// Runs are chosen by words of their names; a word that chooses nothing is told.
+// Runs are chosen by words of their names; a word that chooses none is an error.
 func TestGatesAreChosen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
-// What is computed is tried here, whatever else the machine does.
+// The computations are tested here, since they do not depend on the load of the machine.
 func TestComputed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -78,7 +78,7 @@ func TestTruthsHaveNoJumpAtAQuantile(t *testing.T) {
 				want := truth.Quantile(m.Quantile)
 				if allowed := time.Duration(0.02*float64(want)) + 100*time.Microsecond; want-near > 6*allowed ||
 					far-want > 6*allowed {
-					t.Errorf("%s: p%g is %v, beside it %v to %v", l.inject, 100*m.Quantile, want, near, far)
+					t.Errorf("%s: p%g is %v, next to it %v to %v", l.inject, 100*m.Quantile, want, near, far)
 				}
 			}
 		}
