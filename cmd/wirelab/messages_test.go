@@ -229,7 +229,7 @@ func TestUpMessaging(t *testing.T) {
 		type up struct {
 			Broker               string
 			Addresses, Protocols []string
-			Guarantee            result.Guarantee
+			Guarantee            result.Guarantee `json:"handover"`
 		}
 		said := decode[up](t, string(text))
 		if len(said.Addresses) != 3 || !slices.Contains(said.Protocols, protocol) || said.Broker == "" {

@@ -54,7 +54,7 @@ func (m *Measurer) MeasureBy(
 		if arms, err = m.Arms(ctx, p); err != nil {
 			return nil, err
 		}
-		m.Tell.Note("%s; going on with the others", // also with --quiet, since this is not progress
+		m.Tell.Note("%s; continuing with the others", // also with --quiet, since this is not progress
 			strings.Join(report.Absences(absent), "; "))
 	}
 	if err := m.RoomFor(p, arms); err != nil {

@@ -62,7 +62,7 @@ func TestDecisions(t *testing.T) {
 	}
 	contains(t, "CPU", rows[rank.PipelineCPU].Lead, "log-grpc (", "log-http costs ", " more (95 % CI ")
 	contains(t, "confirmed", rows[plan.ConfirmedP50].Says, "of those with a figure, ",
-		"; no figure: log-nats°: nobody confirms its entries")
+		"; no figure: log-nats°: no reply confirms its entries")
 	contains(t, "p99", rows[plan.ResponseP99].Says, "no figure: log-rabbit: needs ")
 	contains(t, "kept", rows["kept"].Lead, "log-rabbit (0 of ", ", so at most 1 in ")
 	for _, d := range tables[0].Rows {

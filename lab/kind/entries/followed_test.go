@@ -58,7 +58,7 @@ func TestEntriesAreAccountedFor(t *testing.T) {
 		"forgotten": {func(f *result.Followed) { f.Lost = 3 }, "3 events that a journal forgot", ""},
 		"unknown": {
 			func(f *result.Followed) { f.Unknown, f.Lost, f.Stored = 1, 1, f.Stored-1 },
-			"1 of which nobody can tell", "",
+			"1 of which it is unknown", "",
 		},
 		"twice":  {func(f *result.Followed) { f.Duplicated = 2 }, "", "2 entries came to the store again"},
 		"turned": {func(f *result.Followed) { f.Reordered = 2 }, "", "2 entries were stored before one"},

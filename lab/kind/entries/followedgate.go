@@ -42,7 +42,7 @@ func Entries(s *gate.Subject) {
 	}{
 		{all.Missing, "accepted and never stored"},
 		{all.Stray, "stored and never sent"},
-		{all.Unknown, "of which nobody can tell whether they were stored"},
+		{all.Unknown, "of which it is unknown whether they were stored"},
 		{all.Lost, "events that a journal forgot before they were read"},
 	} {
 		if f.n > 0 {
@@ -56,7 +56,7 @@ func Entries(s *gate.Subject) {
 		Fix: words.Choose(all.Lost > 0,
 			"let slices be shorter, or the rate lower: a journal "+
 				"keeps some "+words.Thousands(journalKeeps)+" events, two for each entry",
-			"find where they went: what is lost costs nothing, so that no number of this arm can stand beside "+
+			"find where they went: lost entries cost nothing, so no figure of this arm can be compared with "+
 				"another's"),
 	})
 	s.State.Entries = &claim.EntryState{
@@ -108,7 +108,7 @@ func entryNotes(s *gate.Subject, all *result.Followed) {
 	}{
 		{all.Duplicated, "entries came to the store again, and were stored once"},
 		{all.Reordered, "entries were stored before one that the same caller had sent earlier"},
-		{all.Kept, "entries were stored although their caller was told of an error"},
+		{all.Kept, "entries were stored although their caller got an error"},
 	} {
 		if n.n > 0 {
 			s.State.Notes = append(s.State.Notes, words.Thousands(n.n)+" "+n.what)

@@ -122,8 +122,8 @@ func messages(s *gate.Subject, arm *result.Arm) {
 				all.FaultWords(func(n uint64, of result.MessageCounter) string {
 					return words.Thousands(n) + " " + of.Fault
 				})),
-		Fix: "find where they went: a broker that may lose or duplicate messages costs less, so that no number of " +
-			"this arm can stand beside another's",
+		Fix: "find where they went: a broker that may lose or duplicate messages costs less, so no figure of " +
+			"this arm can be compared with another's",
 	})
 	s.State.Messages = &claim.MessageState{
 		MessageCounts: all.MessageCounts,

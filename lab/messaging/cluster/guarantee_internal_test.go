@@ -9,7 +9,7 @@ import (
 )
 
 // A report shows the promise of an acknowledgement next to the figures.
-func TestHandovers(t *testing.T) {
+func TestGuarantees(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		options Options

@@ -147,7 +147,7 @@ func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 	if rate := ranking(t, r, rank.StoredRate); rate.All.First[0] != 1 || rate.All.State != claim.LeaderClear {
 		t.Errorf("who answers sooner and stores a second later stores most: %+v", rate.All)
 	}
-	if told := ranking(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "nobody confirms its entries" ||
+	if told := ranking(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "no reply confirms its entries" ||
 		told.All.State != claim.LeaderAlone {
 		t.Errorf("unconfirmed: %+v", told)
 	}

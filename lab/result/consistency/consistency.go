@@ -155,7 +155,7 @@ func (c *consistency) trial(r *result.Result, path string, t *result.Trial) {
 		c.add(path+".order", "%d slices, the plan has %d", len(t.Order), p.Slices)
 	}
 	if p.Arms[t.Arm].Target != "" && t.Server != nil && result.ArmOf(r, t.Arm).Process == nil {
-		c.add(path+".server", "the server is not ours, and nobody knows its process, so nothing is known of it")
+		c.add(path+".server", "the server is not ours and its process is unknown, so it cannot have these figures")
 	}
 }
 
@@ -262,7 +262,7 @@ func (c *consistency) counts(path string, t *result.Trial) {
 		c.add(path+".outside", "it holds %d times, %d calls were right", t.Outside.Count(), t.OK)
 	}
 	if t.Wake != nil && t.Wake.Count()+t.Late != t.Sent {
-		c.add(path+".wake", "it holds %d times, of %d calls made %d found nobody free", t.Wake.Count(), t.Sent, t.Late)
+		c.add(path+".wake", "it holds %d times, of %d calls made %d found no free worker", t.Wake.Count(), t.Sent, t.Late)
 	}
 }
 
@@ -272,6 +272,6 @@ func (c *consistency) told(path string, t *result.Trial) {
 		c.add(path+".told", "%s made the calls and tells no times, but there are %d", t.Told.Tool, n)
 	}
 	if n := t.WireSent + t.WireReceived + t.Payload; n > 0 {
-		c.add(path+".told", "%s made the calls over sockets of its own, but %d bytes were counted", t.Told.Tool, n)
+		c.add(path+".told", "%s made the calls over its own sockets, but %d bytes were counted", t.Told.Tool, n)
 	}
 }

@@ -20,7 +20,7 @@ func (c *consistency) capacity(r *result.Result) {
 		return
 	}
 	if len(r.Rounds) > 0 {
-		c.add("rounds", "a search has rounds of its own, and none here")
+		c.add("rounds", "a search keeps its rounds elsewhere, and none here")
 	}
 	if len(r.Plan.Loads) != 1 || r.Plan.Loads[0].Open() {
 		c.add("plan.loads", "a search begins from one closed loop")

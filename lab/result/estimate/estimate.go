@@ -78,14 +78,14 @@ func Unknown(m metric.Metric, trials []*result.Trial) string {
 		case behind(func(d *result.DatabaseUse) bool { return d.Within }):
 			return "its database is inside the server"
 		case m.ID == plan.PoolWait:
-			return "no pool of connections told of it"
+			return "no connection pool reported it"
 		case behind(func(*result.DatabaseUse) bool { return true }):
 			return "the database's processes are not on this host"
 		}
-		return "nobody looked at its database"
+		return "its database was not observed"
 	case plan.ServerAllocations, plan.EventServerAllocations:
 		if slices.ContainsFunc(trials, func(t *result.Trial) bool { return t.Server != nil }) {
-			return "only the server's own runtime could count them, and nobody asked it"
+			return "only the server's own runtime could count them, and it was not asked"
 		}
 		return "the server's process is not ours"
 	case plan.ServerCPU, plan.EventServerCPU:

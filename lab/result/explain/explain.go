@@ -90,7 +90,7 @@ func (f *facts) missing(arms int) string {
 		needed = append(needed, f.describe(seq(len(f.factors)), step))
 	}
 	return fmt.Sprintf("the arms differ in %s only together, so that nothing tells which of them makes a difference; "+
-		"what is missing is an arm that differs from %s in one of them: %s. wirelab explain WORKLOAD.OPERATION runs "+
+		"an arm is missing that differs from %s in one of them: %s. wirelab explain WORKLOAD.OPERATION runs "+
 		"all of them",
 		words.And(names), f.result.ArmName(0), strings.Join(needed, "; or "))
 }

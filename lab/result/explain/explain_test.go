@@ -342,7 +342,7 @@ func TestWhatCannotBeExplainedSaysWhatIsMissing(t *testing.T) {
 		{
 			"two factors go together", two("http1-json", "grpc-proto"),
 			"differ in transport and encoding only together, so that nothing tells which of them makes a difference; " +
-				"what is missing is an arm that differs " +
+				"an arm is missing that differs " +
 				"from http1-json in one of them: transport gRPC, encoding JSON; or transport HTTP/1.1, encoding " +
 				"Protocol Buffers",
 		},

@@ -96,7 +96,7 @@ func (s *Subject) GeneratorWaits(cores int) {
 		"the generator waited up to %s of the time for others to leave its CPU",
 		"up to %s of the time it waited for others to leave its CPU",
 		words.Choose(s.Result.Shares(s.Arm),
-			"keep the server off the load generator's cores: give its process with pid= beside target= (load: --pid), "+
+			"keep the server off the load generator's cores: give its process with pid= next to target= (load: --pid), "+
 				"and --pin auto; else ", "")+
 			"stop other programs (wirelab doctor names them), or let --pin auto give it a separate core")
 	if !known {

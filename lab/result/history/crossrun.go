@@ -81,7 +81,7 @@ func Compare(was, here *result.Result, wasSaid, hereSaid *claim.Analysis) CrossR
 		s.Why = "the first arms differ, and every difference is from the first: " + was.ArmName(0) + " and " +
 			here.ArmName(0)
 	case len(arms) == 1:
-		s.Why = "one arm in common and none beside it in both: what drifted between the two cannot be told from a " +
+		s.Why = "one arm in common, and no second one in both: a drift between the two runs cannot be distinguished from a " +
 			"change; see its history"
 	default:
 		s.Comparable = true

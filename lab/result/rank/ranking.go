@@ -138,7 +138,7 @@ func compare(c *ranking, g grid.Grid, load *claim.LoadAnalysis) {
 		}
 		if held := load.Arms[a].Entries; !e.Known && held != nil && held.Confirmed == 0 &&
 			c.metric.ID == plan.ConfirmedP50 && load.Arms[a].Why(c.gated) == "" {
-			e.Why = "nobody confirms its entries"
+			e.Why = "no reply confirms its entries"
 		}
 		c.found.Entrants = append(c.found.Entrants,
 			claim.Entry{Name: load.Arms[a].Name, Estimate: e, Durable: g.Result.Durable(a)})

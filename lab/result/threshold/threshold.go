@@ -242,7 +242,7 @@ func (t Threshold) Check(p plan.Plan) error {
 			t.Arm == (&result.Result{Plan: p}).ArmName(i); seen && arm.Target != "" &&
 			(t.Metric == plan.ServerCPU && !arm.Seen() || t.Metric == plan.ServerAllocations) {
 			return refuse(t.Text, "the server at %s is not ours, so its %s cannot be seen%s", arm.Target, m.Title,
-				words.Choose(t.Metric == plan.ServerCPU, "; if it runs here, give its process: pid= beside target=",
+				words.Choose(t.Metric == plan.ServerCPU, "; if it runs here, give its process: pid= next to target=",
 					""))
 		}
 	}
